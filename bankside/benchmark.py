@@ -20,6 +20,7 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
     for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
                            ("operators", _operators), ("timing engine", _timing),
                            ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
+                           ("CENT's results", _cent_results),
                            ("attacc layers", _layers),
                            ("Verilog generation", _generation),
                            ("system evaluation", _evaluation), ("decode step of pam", _decode_step), ("serving", _serving)):
@@ -206,6 +207,15 @@ def _blocks() -> list[tuple[str, float, str]]:
 
     seconds = _cpu(positions)
     return [*out, (f"Llama2 7B, 13B, 70B, all {count} positions", seconds, "s")]
+
+
+def _cent_results() -> list[tuple[str, float, str]]:
+    """The table of ``bankside repro cent --results``, on all cores."""
+    from bankside.models.papers.cent.table import CONFIGURATIONS, results
+
+    began = time.perf_counter()
+    rows = results().count("\n") - 1
+    return [(f"{len(CONFIGURATIONS)} configurations, {rows} rows", time.perf_counter() - began, "s")]
 
 
 def _generation() -> list[tuple[str, float, str]]:

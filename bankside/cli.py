@@ -625,7 +625,7 @@ EVAL_LAYER: dict[str, dict[str, Any]] = {
                 "help": "bytes of an element: 1 or 2 (default: 2)"},
     "--head-dim": {"metavar": "D", "type": positive, "help": "head dimension (default: 128)"},
     "--quirks": {"metavar": "Q", "help": "attacc-simulator (the default) reproduces the public simulator with its "
-                 "defects; none leaves the defects out"},
+                 "defects; none leaves the defects out. Without --layer, the quirks of a system: cent-simulator"},
     "--trace": {"metavar": "FILE", "help": "write the layer as a trace for the public simulator"},
 }
 
@@ -635,7 +635,9 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json")
     _changes_argument(parser)
     parser.add_argument("--context", metavar="N", type=positive, help="tokens in the KV cache of a request (default: 4096)")
-    parser.add_argument("--batch", metavar="B", type=positive, help="requests that decode together (default: 16)")
+    parser.add_argument("--batch", metavar="B", type=positive, help="requests that decode together (default: 16; of "
+                        "cent, a request for each stage)")
+    parser.add_argument("--devices", metavar="N", type=positive, help="devices of cent")
     parser.add_argument("--output-tokens", metavar="N", type=positive,
                         help="tokens to generate; the context grows by one with each (default: 1)")
     parser.add_argument("--instances", metavar="I", type=positive, help="copies of the system that share the batch "
@@ -657,6 +659,8 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def _eval(arguments: argparse.Namespace) -> int:
+    from .evaluate import system_changes
+
     names = {options.get("dest", flag[2:].replace("-", "_")): flag for flag, options in EVAL_LAYER.items()}
     given = {name: getattr(arguments, name) for name in names if getattr(arguments, name) is not None}
     if arguments.reference is not None:
@@ -673,16 +677,23 @@ def _eval(arguments: argparse.Namespace) -> int:
         else:
             print(layer_text(timed))
         return 0
+    changes = system_changes(arguments.changes)
+    if arguments.model is not None:     # a key of the system's file
+        for key, value in (("quirks", given.pop("quirks", None)), ("device.count", arguments.devices)):
+            if value is not None:
+                if key in changes:
+                    raise ConfigError(f"--set {key} and its option can't be combined")
+                changes[key] = value
     if given or (arguments.system == "attacc" and arguments.model is None):
         what = names[next(iter(given))] if given else "attacc"
         raise ConfigError(f"{what} needs --layer")
     if arguments.model is None:
         raise ConfigError("the following arguments are required: --model (see bankside eval --help)")
-    from .evaluate import evaluate, evaluate_workload, system_changes
+    from .evaluate import evaluate, evaluate_workload
     from .terminal import steps
 
     common = {"refresh": arguments.refresh, "split": arguments.split, "measure": arguments.measure,
-              "records": arguments.records, "changes": system_changes(arguments.changes)}
+              "records": arguments.records, "changes": changes}
     load = {"context": arguments.context, "batch": arguments.batch, "output_tokens": arguments.output_tokens,
             "instances": arguments.instances}
     if arguments.workload is not None:
@@ -694,7 +705,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     else:
         given = {name: value for name, value in load.items() if value is not None}
         with steps() as tell:
-            result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": 16, **given}, **common,
+            result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": None, **given}, **common,
                               progress=tell)
     page(arguments, result)
     if arguments.json:
@@ -850,6 +861,8 @@ def _repro_arguments(parser: argparse.ArgumentParser) -> None:
                         help="list the claims, or without PAPER the papers; compute nothing")
     parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
     parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
+    parser.add_argument("--results", metavar="FILE.csv", help="write the results of the paper's own evaluation, in the "
+                        "columns of its artifact (cent)")
     parser.add_argument("--no-measure", action="store_false", dest="measure",
                         help="do not make measurement records that are missing")
     parser.add_argument("--measure-limit", metavar="S", type=positive, default=540,
@@ -874,6 +887,19 @@ def _repro(arguments: argparse.Namespace) -> int:
             emit(arguments, listed)
         else:
             print(repro.papers_text(listed))
+        return 0
+    if arguments.results is not None:
+        from .terminal import steps
+
+        for option in ("claims", "list", "figure"):
+            if getattr(arguments, option):
+                raise ConfigError(f"--results writes a table alone: it can't be combined with --{option}")
+        with steps() as tell:
+            written = repro.results(arguments.paper, arguments.results, tell)
+        if arguments.json:
+            emit(arguments, written)
+        else:
+            print(f"{written['rows']} rows: {written['file']}")
         return 0
     if arguments.figure is not None:
         from .repro_figures import draw

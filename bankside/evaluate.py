@@ -66,9 +66,7 @@ def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[
     if match is None:
         raise ConfigError(f"--split is auto or tensor x pipeline as in 8x4, not '{split}'")
     tensor, pipeline = int(match[1]), int(match[2])
-    if tensor * pipeline != system.devices:
-        raise ConfigError(f"--split {split}: tensor times pipeline must be the {system.devices} devices of {system.name}")
-    return [system.with_split(tensor, pipeline)]
+    return [system.requested(tensor, pipeline)]
 
 
 def _fastest(systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
@@ -135,7 +133,7 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
             "records": list(one.sources), "notes": notes, "tools": tool_versions()}
 
 
-def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens: int = 1, instances: int = 1,
+def evaluate(system: str, model: str, *, context: int, batch: int | None, output_tokens: int = 1, instances: int = 1,
              refresh: bool = False, split: str | None = None, measure: bool = False, records: str | None = None,
              changes: Mapping[str, Any] | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
@@ -160,6 +158,8 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
     shape, loaded = load_model(model), load_system(system, changes)
     note_sources(evaluate, type(loaded))
     folder = RecordFolder(records)
+    splits = chosen_splits(loaded, shape, split)
+    batch = splits[0].default_batch(shape) if batch is None else batch
     load = {"context": context, "batch": batch, "output_tokens": output_tokens, "refresh": refresh}
     if instances > 1:
         load["instances"] = instances
@@ -173,7 +173,7 @@ def evaluate(system: str, model: str, *, context: int, batch: int, output_tokens
             share: (count, one.evaluate(shape, context=context, batch=share, output_tokens=output_tokens, records=folder,
                                         refresh=refresh)) for share, count in shares.items()}), measure, records, progress)
 
-    fastest, result, tried = _fastest(chosen_splits(loaded, shape, split), attempt, lambda one: one.throughput_tok_s)
+    fastest, result, tried = _fastest(splits, attempt, lambda one: one.throughput_tok_s)
     document = result.to_json()
     if split is not None:
         document["splits"] = tried

@@ -6,13 +6,15 @@ import json
 import re
 import sys
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
 from bankside.constraints.errors import CheckFailed, ConfigError, nearest
 from bankside.constraints.records import Measurement
+from bankside.constraints.workspace import write_files
 from bankside.models.papers import (
     CATEGORIES,
     CAUSES,
@@ -40,13 +42,33 @@ from .sources import note_sources
 from .terminal import FittingTable
 
 __all__ = ["HEADINGS", "by_category", "chosen_claims", "counts_lines", "difference_text", "listing", "listing_text",
-           "papers", "papers_text", "repro", "repro_text", "require_causes", "require_measured"]
+           "papers", "papers_text", "repro", "repro_text", "require_causes", "require_measured", "results"]
 
 #: Headings of the categories of claims.
 HEADINGS = {"result": "Results", "behaviour": "Behaviour", "configuration": "Configuration"}
 
 #: Seconds for measurements by default.
 MEASURE_S = 540.0
+
+def results(name: str, file: str, progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+    """Write the results of a paper's own evaluation to ``file``. Returns ``bankside repro PAPER --results --json``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the paper has no such results here, or the file can't be written.
+    """
+    paper = load_paper(name)
+    package = paper_packages().get(paper.name)
+    if package is None or package.results is None:
+        with_it = [other for other, one in paper_packages().items() if one.results is not None]
+        raise ConfigError(f"--results: {paper.name} has no table of results; valid: {', '.join(with_it)}")
+    note_sources(package.results)
+    text = package.results(progress)
+    path = Path(file)
+    write_files(path.parent, {path.name: text})
+    return {"schema": 1, "paper": paper.name, "file": file, "rows": text.count("\n") - 1}
+
 
 #: A module instance in generated Verilog: the module's name begins with the unit's name and a dot.
 _INSTANCE = re.compile(r"^ {2}\\(\w+)(\.[\w.]+)  ?\\?([\w.]+) \($", re.MULTILINE)

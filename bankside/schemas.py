@@ -261,6 +261,14 @@ class Split(_Part):
     why: str | None = _key("reason if the split has no throughput")
 
 
+class CentBlock(_Part):
+    pim_cycles: int
+    pim_ms: float
+    cxl_ms: float
+    acc_ms: float
+    transfer_bytes: float = _key("payload that devices receive for a block, as the authors' simulator counts it")
+
+
 class Eval(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
@@ -286,6 +294,17 @@ class Eval(Envelope):
     records: list[str] = _key("names of the measurement and kernel records on which it rests")
     assumptions: list[str]
     splits: list[Split] | None = _key("splits that `--split` tried", default=None)
+    block: CentBlock | None = _key("of `cent`: a block of the model on the channels, the links, the units near memory",
+                                   default=None)
+    embedding_ms: float | None = _key("of `cent`: embedding, last norm, output matrix", default=None)
+    host_ms: float | None = _key("of `cent`: the host's time for a token", default=None)
+    power_w: float | None = _key("of `cent`: power of all devices", default=None)
+    power_breakdown_w: dict[str, float] | None = _key("of `cent`: by component", default=None)
+    stages: int | None = _key("of `cent`: stages of the pipeline", default=None)
+    utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
+    price_usd: dict[str, float] | None = _key("of `cent`: price by part", default=None)
+    usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
+    tokens_per_usd: float | None = _key("of `cent`", default=None)
 
 
 class EvalWorkload(Envelope):
@@ -575,6 +594,14 @@ class Repro(Envelope):
     counts: dict[str, dict[str, int]] = _key("number of claims by category and verdict")
 
 
+class ReproResults(Envelope):
+    """``bankside repro PAPER --results FILE``."""
+
+    paper: str
+    file: str
+    rows: int = _key("rows of the table")
+
+
 class Figure(Repro):
     """``bankside repro PAPER --figure NAME``."""
 
@@ -753,7 +780,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
     "asm": (Asm,), "disasm": (Disasm,),
-    "repro": (Repro, Papers, Claims, Figure), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
+    "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
     "kernels": (Kernels,), "bench": (Bench,),
 }

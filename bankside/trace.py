@@ -519,7 +519,7 @@ def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int,
     """Time of one token through a block of ``SYSTEM:MODEL``; keys as in ``bankside time SYSTEM:MODEL --json``."""
     from bankside.constraints.memory import load_memory
     from bankside.models.cent import BlockMapping, block_program
-    from bankside.models.llm import load_model
+    from bankside.models.llm import ROTARY, load_model
     from bankside.models.program import Program
 
     outputs.check()
@@ -528,7 +528,7 @@ def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int,
     if channels is None:
         channels = 32 // min(-(-model.layers // 32), 32)
     mapping = BlockMapping(model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, channels, devices,
-                           max(tokens, 4096), model.head_dim)
+                           max(tokens, 4096), model.head_dim, gated=model.gated, rotary=model.family in ROTARY)
     program = block_program(mapping, tokens)
     if stage is not None:
         names = [node.name for node in program.body]  # type: ignore[union-attr]

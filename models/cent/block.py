@@ -6,6 +6,9 @@ instructions and rows, oddities included. They decide the cycles that CENT's aut
 - the second norm writes its copy into the row of the vector itself,
 - the rotated queries and keys are written once more instead of being read,
 - the gate takes all of its vectors from one row.
+
+Two keys of :class:`BlockMapping` change that. ``slips`` decides about these three. The generator gives one input to all
+blocks of a device; ``shared_inputs`` decides about it.
 """
 
 from __future__ import annotations
@@ -20,7 +23,8 @@ from ..program import Affine, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from ..program.program import Operand
 
-__all__ = ["BlockMapping", "block_program"]
+__all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program",
+           "output_program"]
 
 BANKS = 16
 LANES = 16           # BF16 numbers of a column access
@@ -44,6 +48,12 @@ class BlockMapping:
     channels : channels that hold one block; a device has ``32 // channels`` blocks that run in lock step
     devices : devices that share the matrices of a block (tensor parallelism); attention is on one
     max_tokens : tokens that the KV cache has room for
+    gated : whether the feed-forward network has a gate, so that three matrices
+    rotary : whether positions rotate queries and keys
+    slips : whether the program has the generator's slips
+    shared_inputs : whether one write of a vector serves all blocks of a device. Blocks in a pipeline have vectors of
+        their own; without, each block's vector is written to its channels
+    keys_apart : whether keys are spread over all devices that share a block, though one device attends
     """
 
     hidden: int
@@ -54,12 +64,19 @@ class BlockMapping:
     devices: int = 1
     max_tokens: int = 4096
     head_dim: int = 128
+    gated: bool = True
+    rotary: bool = True
+    slips: bool = True
+    shared_inputs: bool = True
+    keys_apart: bool = True
 
     def __post_init__(self) -> None:
         if not 1 <= self.channels <= CHANNELS:
             raise ConfigError(f"channels of a block must be 1 to {CHANNELS}, not {self.channels}")
         if self.heads % self.kv_heads:
             raise ConfigError(f"heads ({self.heads}) must be a multiple of kv_heads ({self.kv_heads})")
+        if self.head_dim % LANES or ROW % self.head_dim:
+            raise ConfigError(f"head_dim must be a multiple of {LANES} that divides {ROW}, not {self.head_dim}")
 
     @property
     def banks(self) -> int:
@@ -70,6 +87,11 @@ class BlockMapping:
     def matrix_banks(self) -> int:
         """Banks over which the rows of a matrix are spread."""
         return self.banks * self.devices
+
+    @property
+    def key_banks(self) -> int:
+        """Banks over which the keys are spread."""
+        return self.matrix_banks if self.keys_apart else self.banks
 
     @property
     def replicas(self) -> int:
@@ -100,6 +122,26 @@ class BlockMapping:
         """Value heads of a channel."""
         return _ceil(self.kv_heads, self.channels)
 
+    @property
+    def value_parts(self) -> int:
+        """Parts of a value, each of one element a bank."""
+        return self.head_dim // BANKS
+
+    def lockstep(self, used: int) -> int:
+        """Mask of the channels that work if each block uses ``used`` of its channels. With a shared input, as many
+        groups of ``used`` channels as the devices have room for."""
+        if self.shared_inputs:
+            covered = CHANNELS * self.devices // used * used
+            return channel_mask(covered) if 0 < covered < CHANNELS else ALL_CHANNELS
+        used = min(used, self.channels)
+        return sum(channel_mask(used, self.channels * replica) for replica in range(self.replicas))
+
+    def inputs(self, mask: int) -> list[int]:
+        """Masks of the channels that take the same vector, of those in ``mask``."""
+        if self.shared_inputs:
+            return [mask]
+        return [mask & channel_mask(self.channels, self.channels * replica) for replica in range(self.replicas)]
+
     def regions(self) -> dict[str, int]:
         """First row of each region of a bank."""
         def weight(inputs: int, outputs: int) -> int:
@@ -107,11 +149,13 @@ class BlockMapping:
 
         d, kv, f = self.hidden, self.kv_width, self.ffn
         spans = _ceil(self.max_tokens, ROW)
-        keys = _ceil(self.max_tokens, self.matrix_banks) * _ceil(kv, ROW)
+        keys = _ceil(self.max_tokens, self.key_banks) * _ceil(kv, ROW)
         sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
-                 "k": 1, "cache_k": keys, "scores": spans * self.score_rows, "cache_v": spans * self.value_heads * 8,
+                 "k": 1, "cache_k": keys, "scores": spans * self.score_rows,
+                 "cache_v": spans * self.value_heads * self.value_parts,
                  "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
-                 "norm2": 1, "w1": weight(d, f), "w3": weight(d, f), "gate": 1, "gate_copy": 1, "sigmoid": 1, "ffn": 1,
+                 "norm2": 1, "w1": weight(d, f), "w3": weight(d, f) if self.gated else 0, "gate": 1,
+                 "gate_copy": 1, "sigmoid": 1, "ffn": 1,
                  "w2": weight(f, d), "result": 1}
         first, out = 0, {}
         for name, size in sizes.items():
@@ -158,10 +202,10 @@ class _Builder:
         spans = _ceil(inputs, ROW)
         size = _ceil(per_bank, _ceil(per_bank, AF_LATCHES if activation else LATCHES))
         used = _ceil(_ceil(outputs, per_bank), BANKS)
-        mask = ALL_CHANNELS if used > CHANNELS else channel_mask(CHANNELS // used * used)
+        mask = m.lockstep(used)
 
         def part(span: Operand, columns: int, last: bool) -> None:
-            p.command("WR_GB", opsize=columns, gpr=0, mask=mask)
+            self.input(columns, mask)
             for first in range(0, per_bank, size):
                 count = min(size, per_bank - first)
                 with p.loop(count):
@@ -179,17 +223,27 @@ class _Builder:
             part(span, COLUMNS, False)
         part(spans - 1, _ceil(inputs - ROW * (spans - 1), LANES), True)
 
-    def norm(self, x: int, copy: int, out: int) -> None:
-        """Root mean square norm: the sum of squares by a multiply-accumulate, then two element-wise products."""
+    def input(self, columns: int, mask: int) -> None:
+        """Write a vector into the buffers of the channels of ``mask``."""
+        for part in self.m.inputs(mask):
+            self.p.command("WR_GB", opsize=columns, gpr=0, mask=part)
+
+    def norm(self, x: int, copy: int, out: int, written: bool = True) -> None:
+        """Root mean square norm: the sum of squares by a multiply-accumulate, then two element-wise products.
+
+        ``written``: whether the host writes the vector, once for each of them; else it is there.
+        """
         p, m = self.p, self.m
         pairs = _ceil(_ceil(m.hidden, m.banks // 2), LANES)
         quads = _ceil(_ceil(m.hidden, m.banks // 4), LANES)
-        self.each_bank("W_MEM", pairs, 0, 2, x)
-        self.each_bank("W_MEM", pairs, 1, 2, x)
+        if written:
+            self.each_bank("W_MEM", pairs, 0, 2, x)
+            self.each_bank("W_MEM", pairs, 1, 2, x)
         p.command("WR_BIAS", gpr=0, mask=m.mask)
         p.command("MAC_ABK", opsize=pairs, mask=m.mask, row=x)
         p.command("RD_MAC", gpr=0, mask=m.mask)
-        self.each_bank("W_MEM", quads, 0, 4, copy)
+        if written:
+            self.each_bank("W_MEM", quads, 0, 4, copy)
         self.each_bank("W_MEM", quads, 1, 4, copy)
         p.command("EWMUL", opsize=quads, mask=m.mask, row=copy)
         self.copies(quads, copy, out)
@@ -213,7 +267,9 @@ class _Builder:
         p.command("EWMUL", opsize=m.hidden // LANES, mask=m.mask, row=rows["q"])
         p.command("EWMUL", opsize=m.hidden // m.group // LANES, mask=m.mask, row=rows["k"])
         for bursts, row in both:
-            self.each_bank("W_MEM", bursts, 2, 4, row)
+            self.each_bank("W_MEM" if m.slips else "R_MEM", bursts, 2, 4, row)
+        if not m.slips:
+            p.command("SYNC")
 
     def append_key(self, bank: int) -> None:
         """Into the first row of a bank's keys."""
@@ -230,22 +286,40 @@ class _Builder:
         p, m = self.p, self.m
         stride = _ceil(m.max_tokens, ROW)
         for head in range(m.value_heads):
-            with p.loop(8) as part:
-                for channel in range(min(m.channels, m.kv_heads - head * m.channels)):
-                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel),
-                              row=self.rows["cache_v"] + number + (head * 8 + part) * stride)
+            with p.loop(m.value_parts) as part:
+                for channel in range(_ceil(m.kv_heads - head, m.value_heads)):
+                    for replica in range(1 if m.shared_inputs else m.replicas):
+                        p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel + m.channels * replica),
+                                  row=self.rows["cache_v"] + number + (head * m.value_parts + part) * stride)
 
     def scores(self, tokens: int) -> None:
+        """Products with the keys: a turn for as many tokens as there are banks. The last turn has fewer banks."""
         p, m = self.p, self.m
         spans = _ceil(m.kv_width, ROW)
-        with p.loop(spans) as span:
-            with p.loop(_ceil(tokens, m.matrix_banks)) as turn:
-                with p.loop(m.group):
-                    p.command("WR_GB", opsize=COLUMNS, gpr=0, mask=m.mask)
-                    with p.loop(8):
-                        p.command("WR_BIAS", gpr=0, mask=m.mask)
-                        p.command("MAC_ABK", opsize=8, mask=m.mask, row=self.rows["cache_k"] + turn * spans + span)
-                        p.command("RD_MAC", gpr=0, mask=m.mask)
+        turns, rest = divmod(tokens, m.key_banks)
+
+        per_row = ROW // m.head_dim
+        whole, others = divmod(m.kv_heads, per_row)
+
+        def part(span: Operand, turn: Operand, mask: int, heads: int) -> None:
+            with p.loop(m.group):
+                self.input(_ceil(heads * m.head_dim, LANES), mask)
+                with p.loop(heads):
+                    p.command("WR_BIAS", gpr=0, mask=mask)
+                    p.command("MAC_ABK", opsize=m.head_dim // LANES, mask=mask,
+                              row=self.rows["cache_k"] + turn * spans + span)
+                    p.command("RD_MAC", gpr=0, mask=mask)
+
+        def span(number: Operand, heads: int) -> None:
+            with p.loop(turns) as turn:
+                part(number, turn, m.mask, heads)
+            if rest:
+                part(number, turns, m.lockstep(_ceil(rest, BANKS)), heads)
+
+        with p.loop(whole) as number:
+            span(number, per_row)
+        if others:
+            span(whole, others)
 
     def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
         """Rows of scores of a head: number and column accesses."""
@@ -274,26 +348,30 @@ class _Builder:
         with p.loop(m.value_heads) as head:
             with p.loop(m.group):
                 for number, columns in self.spans(tokens):
-                    p.command("WR_GB", opsize=columns, gpr=0, mask=m.mask)
-                    with p.loop(8) as part:
+                    self.input(columns, m.mask)
+                    with p.loop(m.value_parts) as part:
                         p.command("WR_BIAS", gpr=0, mask=m.mask)
                         p.command("MAC_ABK", opsize=columns, mask=m.mask,
-                                  row=self.rows["cache_v"] + 8 * stride * head + stride * part + number)
+                                  row=self.rows["cache_v"] + m.value_parts * stride * head + stride * part + number)
                         p.command("RD_MAC", gpr=0, mask=m.mask)
 
     def gate(self) -> None:
         """Product of the two projections, one of them with the activation function."""
-        p, m, row = self.p, self.m, self.rows["gate"]
+        p, m, rows = self.p, self.m, self.rows
         columns = _ceil(_ceil(m.ffn, m.banks // 4), LANES)
+        row, out = (rows["gate"], rows["gate"]) if m.slips else (rows["sigmoid"], rows["ffn"])
         self.each_bank("W_MEM", columns, 0, 4, row)
         self.each_bank("W_MEM", columns, 1, 4, row)
         p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
-        self.copies(columns, row, row)
-        self.each_bank("W_MEM", columns, 0, 4, row)
-        p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
-        self.each_bank("R_MEM", columns, 2, 4, row)
+        self.copies(columns, row, out)
+        self.each_bank("W_MEM", columns, 0, 4, out)
+        p.command("EWMUL", opsize=columns, mask=m.mask, row=out)
+        self.each_bank("R_MEM", columns, 2, 4, out)
         p.command("SYNC")
 
+
+#: Stages of the gate.
+_GATE = ("gemv_w3", "activation")
 
 #: Stages of a block in order: name, whether it depends on the tokens so far.
 _STAGES = (("rmsnorm1", False), ("gemv_wq", False), ("gemv_wk", False), ("gemv_wv", False), ("rotary_kvstore", True),
@@ -307,7 +385,8 @@ def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
     """Part of the stage of rotation and cache: the first is always the same, the last the same for many tokens."""
     b = _Builder(mapping)
     if name == "rotary":
-        b.rotary()
+        if mapping.rotary:
+            b.rotary()
     elif name == "append_key":
         b.append_key(which)
     else:
@@ -318,7 +397,7 @@ def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
 @lru_cache(maxsize=1 << 10)
 def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     if name == "rotary_kvstore":
-        turn, bank = divmod(tokens - 1, mapping.matrix_banks)
+        turn, bank = divmod(tokens - 1, mapping.key_banks)
         turns = {"row": Affine(turn * _ceil(mapping.kv_width, ROW))}
         key = shift(_part(mapping, "append_key", bank % mapping.banks), 0, turns)
         return Stage(name, (*_part(mapping, "rotary", 0), *key, *_part(mapping, "append_value", (tokens - 1) // ROW)))
@@ -338,7 +417,7 @@ def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
         b.output(tokens)
     elif name == "residual_rmsnorm2":
         b.p.command("EWADD", opsize=m.hidden // LANES, gpr0=0, gpr1=0)
-        b.norm(rows["attention"], rows["attention"], rows["norm2"])
+        b.norm(rows["attention"], rows["attention" if m.slips else "copy"], rows["norm2"])
     elif name in ("gemv_w1_af", "gemv_w3"):
         b.gemv(m.hidden, m.ffn, rows[name[5:7]], activation=name == "gemv_w1_af")
     elif name == "activation":
@@ -361,6 +440,38 @@ def block_program(mapping: BlockMapping, tokens: int) -> Program:
     if not 1 <= tokens <= mapping.max_tokens:
         raise ConfigError(f"tokens must be 1 to {mapping.max_tokens}, not {tokens}")
     # What a stage depends on is coarser than the number of tokens: stages that are the same are one object.
-    seen = {"rotary_kvstore": tokens, "attn_score": _ceil(tokens, mapping.matrix_banks) * mapping.matrix_banks,
+    seen = {"rotary_kvstore": tokens, "attn_score": _ceil(tokens, BANKS) * BANKS,
             "softmax_scale": _ceil(tokens, LANES) * LANES, "attn_output": _ceil(tokens, LANES) * LANES}
-    return Program(_stage(mapping, name, seen.get(name, 0)) for name, _ in _STAGES)
+    return Program(_stage(mapping, name, seen.get(name, 0)) for name, _ in _STAGES
+                   if mapping.gated or name not in _GATE)
+
+
+def matrices_program(mapping: BlockMapping) -> Program:
+    """The matrices of a block: the program of the devices beside the one that holds its attention."""
+    return Program(_stage(mapping, name, 0) for name, _ in _STAGES
+                   if name.startswith("gemv_") and (mapping.gated or name not in _GATE))
+
+
+@lru_cache(maxsize=64)
+def embedding_program(mapping: BlockMapping, vocabulary: int) -> Program:
+    """Once a token: the embedding as a product with a vector of the vocabulary, the last norm, the output matrix."""
+    b = _Builder(mapping)
+    rows = _ceil(mapping.hidden, mapping.matrix_banks) * _ceil(vocabulary, ROW)
+    with b.p.stage("embedding"):
+        b.gemv(vocabulary, mapping.hidden, 3)
+    with b.p.stage("norm"):
+        b.norm(0, 1, 2, written=False)
+    with b.p.stage("output"):
+        b.gemv(mapping.hidden, vocabulary, 3 + rows)
+    return b.p
+
+
+@lru_cache(maxsize=64)
+def output_program(mapping: BlockMapping, vocabulary: int) -> Program:
+    """Once a token: the last norm and the output matrix. The host reads the row of the embedding."""
+    b = _Builder(mapping)
+    with b.p.stage("norm"):
+        b.norm(0, 1, 2)
+    with b.p.stage("output"):
+        b.gemv(mapping.hidden, vocabulary, 3)
+    return b.p

@@ -15,7 +15,7 @@ from ...constraints.workspace import Input, note_input, noted_inputs
 from ..systems import RecordSource
 from .evidence import Evidence, NotCheckable
 
-__all__ = ["Ahead", "work_ahead"]
+__all__ = ["Ahead", "side_by_side", "work_ahead"]
 
 
 @dataclass(frozen=True)
@@ -53,6 +53,21 @@ def work_ahead(tasks: Sequence[Ahead], claims: Collection[str], evidence: Eviden
                 note_input(one)
             evidence.progress(f"{number} of {len(wanted)} long computations are done")
     return len(wanted)
+
+
+def side_by_side(function: Callable[..., Any], *arguments: Sequence[Any],
+                 progress: Callable[[str], None] = lambda text: None, processes: int | None = None) -> list[Any]:
+    """The results of ``function`` for each set of arguments, as :func:`map` has them, in processes of their own."""
+    size = len(arguments[0])
+    count = min(processes or len(os.sched_getaffinity(0)), size)
+    if count < 2:
+        return list(map(function, *arguments))
+    out = []
+    with ProcessPoolExecutor(count, mp_context=get_context("spawn")) as pool:
+        for number, result in enumerate(pool.map(function, *arguments), 1):
+            out.append(result)
+            progress(f"{number} of {size} are done")
+    return out
 
 
 def _run(asked: tuple[Ahead, RecordSource]) -> tuple[dict[Any, Any], list[Input]]:

@@ -41,6 +41,9 @@ class PaperPackage:
         Our values for panels whose values the paper does not print, by the name in the :class:`SeriesPanel`.
     ahead
         Long computations that several claims share and that do not need each other.
+    results
+        All results of the paper's own evaluation, in the columns of its artifact, as the text of a CSV file. It is
+        called with a function that takes texts about its progress.
 
     Raises
     ------
@@ -53,6 +56,7 @@ class PaperPackage:
     figures: Mapping[str, Figure] = field(default_factory=dict)
     series: Mapping[str, Callable[[Evidence], Series]] = field(default_factory=dict)
     ahead: Sequence[Ahead] = ()
+    results: Callable[[Callable[[str], None]], str] | None = None
 
     def __post_init__(self) -> None:
         for name, figure in self.figures.items():

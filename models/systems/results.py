@@ -116,6 +116,8 @@ class Evaluation:
         For systems of AiM modules alone: operations of decoding over the modules' peak, output matrix not counted.
     gpu_rule : :class:`str` or None
         Rule by which GPUs take their times, in systems with GPUs.
+    more : dict
+        Further keys of the kind of system; they stand beside the others in JSON.
     """
 
     system: str
@@ -139,10 +141,12 @@ class Evaluation:
     assumptions: list[str]
     utilisation_percent: float | None = None
     gpu_rule: str | None = None
+    more: dict[str, Any] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return _plain(asdict(self))
+        document = asdict(self)
+        return _plain(document | document.pop("more"))
 
 
 def _plain(value: Any) -> Any:

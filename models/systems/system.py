@@ -78,12 +78,13 @@ class StepCost:
 
 @dataclass(frozen=True)
 class Details:
-    """Results of a kind of system beyond costs: area of its units, the unit, its attention, notes for a reader."""
+    """Results of a kind of system beyond costs: area of its units, the unit, its attention, notes, further keys."""
 
     area: DieArea | None = None
     unit: dict[str, Any] | None = None
     attention: dict[str, Any] | None = None
     notes: list[str] = field(default_factory=list)
+    more: Mapping[str, Any] = field(default_factory=dict)
 
 
 @runtime_checkable
@@ -188,6 +189,23 @@ class System(ABC):
             If the split does not fit the system's devices.
         """
         return self.changed({"parallelism.tensor": tensor, "parallelism.pipeline": pipeline})
+
+    def requested(self, tensor: int, pipeline: int) -> Self:
+        """The same system with the split ``--split TPxPP``.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the split does not fit the system's devices.
+        """
+        if tensor * pipeline != self.devices:
+            raise ConfigError(f"--split {tensor}x{pipeline}: tensor times pipeline must be the {self.devices} devices of "
+                              f"{self.name}")
+        return self.with_split(tensor, pipeline)
+
+    def default_batch(self, model: ModelShape) -> int:
+        """Requests that ``bankside eval`` takes if the user says nothing."""
+        return 16
 
     def changed(self, changes: Mapping[str, Any]) -> Self:
         """The same system with other values of its files, by dotted key, without measurements.
@@ -357,12 +375,12 @@ class System(ABC):
             tpot_ms=tpot_s * 1e3, throughput_tok_s=batch / tpot_s, energy_mj_per_token=total,
             breakdown_ms={name: float(seconds.mean()) * 1e3 for name, seconds in cost.seconds.items()},
             energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED), capacity=capacity,
-            parallelism={"tensor": self.tp, "pipeline": self.pp, "micro_batch": cost.micro_batch}, area=details.area,
-            unit=details.unit, attention=details.attention, records=list(self.sources),
+            parallelism={"tensor": self.tp, "pipeline": len(self.stages(model)), "micro_batch": cost.micro_batch},
+            area=details.area, unit=details.unit, attention=details.attention, records=list(self.sources),
             tools=self.sources, notes=notes,
             assumptions=[one.meaning for one in self.assumptions().values()],
             utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
-            gpu_rule=self.gpu_rule)
+            gpu_rule=self.gpu_rule, more=dict(details.more))
 
 
 def largest(fits: Callable[[int], bool]) -> int:

@@ -215,7 +215,7 @@ def test_every_claim_of_pam_has_a_check():
 
 
 def test_other_papers_have_none():
-    row = check_claims(load_paper("cent"), Evidence(NoRecords()))[0]
+    row = check_claims(load_paper("inf2"), Evidence(NoRecords()))[0]
     assert (row.verdict, row.ours) == ("not-checkable", None) and "no model" in row.why
 
 
@@ -364,7 +364,8 @@ def test_categories_follow_from_kind_and_sources(kind, sources, group):
 
 #: Functions of the engines and models by the module that has them: a check that calls one shows its value by a run.
 ENGINES = {
-    "bankside.models.memory": {"time_program"}, "bankside.models.pam.placement": {"schedule", "append"},
+    "bankside.models.memory": {"time_program"}, "bankside.models.memory.standby": {"time"},
+    "bankside.models.pam.placement": {"schedule", "append"},
     "bankside.models.papers.pam.algorithm": {"local"}, "bankside.models.serving": {"steady_state", "decode", "search"},
     "bankside.models.systems": {"evaluate", "capacity", "splits", "gemvs", "step_at"},
     "bankside.models.cost": {"buffer_cost"},

@@ -59,12 +59,14 @@ SECTIONS = {
         "docs/gpu.md": "GPUs",
         "docs/pam-system.md": "PAM as a system",
         "docs/lol-pim-system.md": "LoL-PIM as a system",
+        "docs/cent.md": "CENT as a system",
     },
     "Papers": {
         "docs/repro.md": "Papers",
         "docs/check-a-claim.md": "Check a claim",
         "docs/repro-pam.md": "PAM, claim by claim",
         "docs/repro-lol-pim.md": "LoL-PIM, claim by claim",
+        "docs/repro-cent.md": "CENT, claim by claim",
     },
     "Reference": {
         "docs/cli.md": "Command line",

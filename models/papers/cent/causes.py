@@ -1,0 +1,56 @@
+"""From the authors' numbers to ours: one rule after the other, each with what it changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from ...llm import load_model
+from ...systems.cent import RULES, SIMULATOR, Point
+from .table import NAMES, Configuration, system_of
+
+__all__ = ["CAUSES", "Cause", "causes"]
+
+#: The causes in words, in their order.
+CAUSES = {"bank_timing": "constraints of each bank, and the window of four activations",
+          "refresh": "refresh",
+          "mended": "the generator's three slips mended",
+          "own_inputs": "an input for each block of a device",
+          "own_keys": "keys on the device that attends",
+          "lookup": "the embedding is looked up",
+          "whole_blocks": "whole blocks in a stage",
+          "spread_output": "output matrix on all devices, which stop for it",
+          "links": "lanes and latency of the paper, hops between stages only",
+          "all_standby": "standby of all channels and all devices"}
+
+assert tuple(CAUSES) == RULES
+
+
+@dataclass(frozen=True)
+class Cause:
+    """The system after one more rule.
+
+    Attributes
+    ----------
+    name : the rule; ``simulator`` for the first row
+    pim_cycles, tokens_per_s, token_ms, energy_mj : with this rule and all before it
+    """
+
+    name: str
+    pim_cycles: int
+    tokens_per_s: float
+    token_ms: float
+    energy_mj: float
+
+
+def _row(name: str, point: Point) -> Cause:
+    return Cause(name, point.pim_cycles, 1 / point.period_s, point.token_s * 1e3, sum(point.energy_pj.values()) * 1e-9)
+
+
+def causes(one: Configuration, tokens: int) -> list[Cause]:
+    """Rows from the authors' simulator to the system as it is."""
+    system, model = system_of(one), load_model(NAMES[one.model])
+    rules, out = SIMULATOR, [_row("simulator", system.point(model, tokens))]
+    for name in RULES:
+        rules = replace(rules, **{name: True})
+        out.append(_row(name, system.with_rules(rules).point(model, tokens)))
+    return out

@@ -1,0 +1,575 @@
+"""CENT: CXL devices of AiM channels that execute whole models.
+
+A stage of the pipeline has one or more blocks. With tensor parallelism of one and more stages than devices, the stages of
+a device share out its channels and run in lock step. Else a block has all channels of ``tensor`` devices: they share its
+matrices, and the first also attends. ``docs/cent.md`` has the formulas, and each difference from the authors' simulator.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from functools import lru_cache
+from typing import Any, Self
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.memory import Memory
+from ...constraints.systems import FILES
+from ...constraints.systems.cent import CentSystemSpec
+from ..cent.block import (
+    BANKS,
+    LANES,
+    ROW,
+    BlockMapping,
+    block_program,
+    embedding_program,
+    matrices_program,
+    output_program,
+)
+from ..cent.costs import activity, device_energy_pj, exchange, pnm_clocks, transfers
+from ..cost import hourly_usd, system_usd, tokens_per_usd
+from ..llm import ROTARY, ModelShape
+from ..memory.aim import CHANNELS
+from ..memory.standby import StandbyFrontEnd, StandbyTiming
+from ..program import Program
+from ..program.nodes import Command, Loop, Node
+from .description import Description
+from .results import Capacity, RecordSource
+from .system import GIB, Assumption, Details, StepCost, System, largest
+
+__all__ = ["RULES", "CentSystem", "Point", "Rules"]
+
+#: Contexts of a series of output tokens that are evaluated, if the timing has refresh; times between them lie on straight
+#: lines. Without refresh, all are.
+SAMPLES = 5
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Where the model leaves the authors' simulator. All off is that simulator; the system has all on.
+
+    Attributes
+    ----------
+    bank_timing : constraints of banks and the window of four activations; off: those of the AiM simulator
+    refresh : channels refresh
+    mended : without the three slips of the generator's order (:class:`BlockMapping`)
+    own_inputs : each block of a device has its own input
+    own_keys : the keys are on the device that attends
+    lookup : the embedding is a row that the host reads; off: a product with a vector of the vocabulary
+    whole_blocks : a stage has whole blocks, and the slowest stage sets the pace
+    spread_output : the output matrix is spread over all channels of all devices, which exchange its vectors; off: each
+        stage bears its share of the time that the channels of one block take
+    links : lanes of a device, decimal bytes, the latency of a multicast, no gather from one device
+    all_standby : standby of all channels, of devices that wait, and of devices without a stage; off: of one channel
+    """
+
+    bank_timing: bool = True
+    refresh: bool = True
+    mended: bool = True
+    own_inputs: bool = True
+    own_keys: bool = True
+    lookup: bool = True
+    whole_blocks: bool = True
+    spread_output: bool = True
+    links: bool = True
+    all_standby: bool = True
+
+
+#: Rules in the order in which the table of causes takes them.
+RULES = tuple(field.name for field in fields(Rules))
+
+SIMULATOR = Rules(**dict.fromkeys(RULES, False))
+
+
+@dataclass(frozen=True)
+class Point:
+    """A token of one context on the whole system.
+
+    Attributes
+    ----------
+    pim_cycles : cycles of a block's program
+    pim_s, cxl_s, acc_s : seconds of a block on the channels, the links, and the units near memory
+    embedding_s : seconds of embedding, last norm and output matrix
+    period_s : seconds between two tokens of the pipeline, of whatever request
+    token_s : seconds of a token of one request
+    energy_pj : of a token, by component
+    """
+
+    pim_cycles: int
+    pim_s: float
+    cxl_s: float
+    acc_s: float
+    embedding_s: float
+    host_s: float
+    period_s: float
+    token_s: float
+    energy_pj: dict[str, float]
+
+    @property
+    def block_s(self) -> float:
+        return self.pim_s + self.cxl_s + self.acc_s
+
+
+@lru_cache(maxsize=1 << 13)
+def _lines(body: tuple[Node, ...]) -> int:
+    """Instructions of a program without the host's own reads and writes."""
+    out = 0
+    for node in body:
+        if isinstance(node, Command):
+            out += node.op not in ("W_MEM", "R_MEM")
+        elif isinstance(node, Loop):
+            out += node.count * _lines(node.body)
+        else:
+            out += _lines(node.body)  # type: ignore[union-attr]
+    return out
+
+
+def lines(program: Program) -> int:
+    """Instructions of a program, its end included, without the host's own reads and writes."""
+    return sum(_lines((node,)) for node in program.body) + 1
+
+
+#: Front ends, whose known parts all systems with the same memory share. A front end keeps its memory.
+_FRONT_ENDS: dict[tuple[int, bool, bool], tuple[Memory, StandbyFrontEnd]] = {}
+
+
+def _front_end(memory: Memory, quirks: bool, refresh: bool) -> StandbyFrontEnd:
+    key = (id(memory), quirks, refresh)
+    if key not in _FRONT_ENDS:
+        if len(_FRONT_ENDS) > 8:
+            _FRONT_ENDS.clear()
+        _FRONT_ENDS[key] = memory, StandbyFrontEnd(memory, quirks="aim-simulator" if quirks else None, refresh=refresh)
+    return _FRONT_ENDS[key][1]
+
+
+class CentSystem(System):
+    """CXL devices that execute whole models.
+
+    Attributes
+    ----------
+    tp : devices that share a block
+    pp : stages; 0 for one for each block
+    rules : where the model leaves the authors' simulator
+    """
+
+    kind = "cent"
+    schema = CentSystemSpec
+    files = {name: path for name, path in FILES.items() if name == "cent"}
+    not_modelled = ("host",)
+    longest = 1 << 24
+
+    def __init__(self, description: Description[CentSystemSpec], rules: Rules | None = None) -> None:
+        super().__init__(description)
+        self.spec = spec = description.spec
+        self.memory = description.memory(spec.device.memory)
+        self.tp, self._stages = spec.parallelism.tensor, spec.parallelism.pipeline
+        self.pp = self._stages or 0
+        self.rules = rules if rules is not None else SIMULATOR if spec.quirks else replace(
+            Rules(), refresh=spec.device.refresh)
+        self._points: dict[Any, Point] = {}
+        self._mappings: dict[tuple[ModelShape, int], BlockMapping] = {}
+        self._others: dict[ModelShape, tuple[StandbyTiming, StandbyTiming | None, int]] = {}
+
+    # Splits ----------------------------------------------------------------------------------------------------------
+
+    @property
+    def devices(self) -> int:
+        return self.spec.device.count
+
+    def with_rules(self, rules: Rules) -> Self:
+        """The same system with other rules, for the table of causes."""
+        return type(self)(self.description, rules)
+
+    def requested(self, tensor: int, pipeline: int) -> Self:
+        if tensor > 1 and tensor * pipeline > self.devices:
+            raise ConfigError(f"--split {tensor}x{pipeline}: {pipeline} stages of {tensor} whole devices need "
+                              f"{tensor * pipeline}, {self.name} has {self.devices}; a stage is never on a part of two "
+                              "devices")
+        return self.with_split(tensor, pipeline)
+
+    def splits(self, model: ModelShape) -> list[Self]:
+        """A block for each stage, and tensor parallelism with as many stages of whole devices as there are."""
+        out = [self.with_split(1, model.layers)]
+        out += [self.with_split(t, self.devices // t) for t in range(1, self.devices + 1) if self.devices % t == 0
+                and self.devices // t <= model.layers]
+        return [one for k, one in enumerate(out) if (one.tp, one.pp) not in {(o.tp, o.pp) for o in out[:k]}]
+
+    def count(self, model: ModelShape) -> int:
+        """Stages of the pipeline."""
+        return self._stages or model.layers
+
+    def stages(self, model: ModelShape) -> list[int]:
+        count = self.count(model)
+        if count > model.layers:
+            raise ConfigError(f"pipeline parallelism of {count} exceeds the model's {model.layers} layers")
+        whole, rest = divmod(model.layers, count)
+        return [whole + (stage < rest) for stage in range(count)]
+
+    def whole_devices(self, model: ModelShape) -> bool:
+        """Whether a block has all channels of its devices and shares its matrices with them."""
+        return self.tp > 1 or self.count(model) <= self.devices
+
+    def stages_per_device(self, model: ModelShape) -> int:
+        return 1 if self.whole_devices(model) else math.ceil(self.count(model) / self.devices)
+
+    def utilised(self, model: ModelShape) -> int:
+        """Devices with a stage."""
+        if self.whole_devices(model):
+            return self.tp * self.count(model)
+        return math.ceil(self.count(model) / self.stages_per_device(model))
+
+    def check_tensor(self, model: ModelShape) -> None:
+        if model.dtype_bytes != 2:
+            raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
+                              f"({model.dtype_bytes} bytes)")
+        if self.tp > self.devices:
+            raise ConfigError(f"{self.name}: {self.tp} devices share a block, there are {self.devices}")
+
+    def check(self, model: ModelShape) -> None:
+        self.check_tensor(model)
+        self.stages(model)
+        if self.tp > 1 and self.tp * self.count(model) > self.devices:
+            raise ConfigError(f"{self.name}: {self.count(model)} stages of {self.tp} whole devices need "
+                              f"{self.tp * self.count(model)} devices, there are {self.devices}; a stage is never on a "
+                              "part of two devices")
+        if self.stages_per_device(model) > CHANNELS:
+            raise ConfigError(f"{self.name}: {self.count(model)} stages on {self.devices} devices of {CHANNELS} channels: "
+                              f"too few devices for {model.name}")
+        self.mapping(model, 1)
+
+    def channels(self, model: ModelShape) -> int:
+        """Channels of a block on a device."""
+        return CHANNELS // self.stages_per_device(model)
+
+    def mapping(self, model: ModelShape, tokens: int) -> BlockMapping:
+        """Mapping of a block with room for ``tokens`` tokens, and for no fewer than the authors' generator has."""
+        rules, most = self.rules, max(int(tokens), 4096)
+        found = self._mappings.get((model, most))
+        if found is None:
+            found = self._mappings[model, most] = BlockMapping(
+                model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, self.channels(model), self.tp,
+                most, model.head_dim, gated=model.gated, rotary=model.family in ROTARY, slips=not rules.mended,
+                shared_inputs=not rules.own_inputs, keys_apart=not rules.own_keys)
+        return found
+
+    def default_batch(self, model: ModelShape) -> int:
+        """A request for each stage."""
+        return self.count(model)
+
+    # Time ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def front_end(self) -> StandbyFrontEnd:
+        return _front_end(self.memory, not self.rules.bank_timing, self.rules.refresh)
+
+    def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
+        """Check the split. ``refresh`` adds refresh to the timing of a system whose file leaves it out."""
+        self.check(model)
+        if refresh and not self.rules.refresh:
+            if not self.rules.bank_timing:
+                raise ConfigError("the AiM simulator never refreshes: refresh cannot be combined with its quirks")
+            self.rules = replace(self.rules, refresh=True)
+            self._points.clear()
+            self._others.clear()
+
+    def point(self, model: ModelShape, tokens: int) -> Point:
+        """A token that attends to ``tokens`` tokens."""
+        tokens = int(model.attended(tokens))
+        key = (model, tokens)
+        if key not in self._points:
+            if len(self._points) > 1 << 17:
+                self._points.clear()
+            self._points[key] = self._point(model, tokens)
+        return self._points[key]
+
+    def _timed(self, program: Program) -> StandbyTiming:
+        return self.front_end.time(program)
+
+    def _fixed(self, model: ModelShape) -> tuple[StandbyTiming, StandbyTiming | None, int]:
+        """Timing of embedding and output, and of the matrices on the devices beside the first, with their lines."""
+        if model not in self._others:
+            mapping = self.mapping(model, 1)
+            make = output_program if self.rules.lookup else embedding_program
+            ends = self._timed(make(self._ends(model, mapping), model.vocab_size))
+            program = matrices_program(mapping)
+            self._others[model] = (ends, None, 0) if self.tp == 1 else (ends, self._timed(program), lines(program))
+        return self._others[model]
+
+    def _ends(self, model: ModelShape, mapping: BlockMapping) -> BlockMapping:
+        """Mapping of embedding and output: as a block's, or on all channels of all devices."""
+        return replace(mapping, channels=CHANNELS, devices=self.devices) if self.rules.spread_output else mapping
+
+    def _point(self, model: ModelShape, tokens: int) -> Point:
+        rules, spec = self.rules, self.spec
+        mapping = self.mapping(model, tokens)
+        program = block_program(mapping, tokens)
+        timing = self._timed(program)
+        ends, matrices, matrix_lines = self._fixed(model)
+        clock = self.memory.clock_ps * 1e-12
+        pim, embedding, host = timing.cycles * clock, ends.cycles * clock, spec.host.host_ms * 1e-3
+        whole, count, together = self.whole_devices(model), self.count(model), self.stages_per_device(model)
+        acc = pnm_clocks(spec.pnm, model, tokens).seconds * together
+        sent = transfers(spec.link, model, self.tp, self.devices, whole, not rules.links)
+        cxl, layers = sent.seconds, model.layers
+        # One hop at the end of a stage; devices that share a block exchange vectors in every block.
+        hops_each_block = not rules.links or (whole and self.tp > 1)
+        if rules.spread_output:
+            embedding += exchange(spec.link, model.hidden_size, model.vocab_size, self.devices, not rules.links)
+        blocks = max(self.stages(model)) if rules.whole_blocks else layers / count
+        stage = blocks * (pim + acc + (cxl if hops_each_block else 0.0)) + (0.0 if hops_each_block else cxl)
+        if rules.spread_output:        # all devices stop for the output of each token
+            period = stage + embedding
+            token = count * period + host
+        elif rules.whole_blocks:
+            period = stage + embedding / count
+            token = count * period + host
+        else:
+            token = layers * (pim + cxl + acc) + embedding + host
+            period = token / count
+        energy = self._energy(model, tokens, timing, lines(program), matrices, matrix_lines, sent.energy_elements,
+                              period * count if rules.all_standby else 0.0, ends)
+        return Point(timing.cycles, pim, cxl, acc, embedding, host, period, token, energy)
+
+    def _energy(self, model: ModelShape, tokens: int, timing: StandbyTiming, size: int, matrices: StandbyTiming | None,
+                matrix_size: int, elements: int, round_s: float, ends: StandbyTiming) -> dict[str, float]:
+        """Energy of a token. A pass of a device's program serves a token of each of its stages.
+
+        ``round_s``: seconds in which each request gets a token; devices stand by for what their programs leave of it. 0
+        as the authors' scripts have it, without.
+        """
+        spec, clock = self.spec, self.memory.clock_ps * 1e-12
+        work = activity(spec.pnm, spec.energy, model, tokens)
+        standby = CHANNELS if self.rules.all_standby else 1
+        passes = model.layers / self.stages_per_device(model) if not self.whole_devices(model) else model.layers
+        if not self.whole_devices(model) and not self.rules.whole_blocks:
+            passes = self.utilised(model)
+        link = elements if not self.rules.all_standby else 16 * elements   # bits of an element
+        each = [(passes, device_energy_pj(spec.energy, spec.pnm, timing, size, work, link, standby=standby))]
+        busy = passes * timing.cycles * clock
+        if matrices is not None:
+            each.append((passes * (self.tp - 1), device_energy_pj(spec.energy, spec.pnm, matrices, matrix_size, work, link,
+                                                                  standby=standby)))
+            busy += passes * (self.tp - 1) * matrices.cycles * clock
+        out: dict[str, float] = {}
+        for times, parts in each:
+            for name, pj in parts.items():
+                out[name] = out.get(name, 0.0) + times * pj
+        if self.rules.all_standby:
+            sharing = self.devices if self.rules.spread_output else self.tp
+            for name, pj in device_energy_pj(spec.energy, spec.pnm, ends, 0, replace(
+                    work, exponentials=0, sums=0, reductions=0, core_clocks=0, calls=0, slots=0), 0.0,
+                    standby=standby).items():
+                out[name] = out.get(name, 0.0) + sharing * pj
+            # All devices of the system wait for the rest of the round, which every request of it shares.
+            share = self.devices * round_s / self.count(model)
+            waiting = max(share - busy - sharing * ends.cycles * clock, 0.0) * 1e9
+            out["standby"] += waiting * CHANNELS * spec.energy.standby_mw
+            out["buffers"] += waiting * (CHANNELS * spec.energy.global_buffer_mw[0] + spec.energy.shared_buffer_mw[0]
+                                         + spec.energy.instruction_buffer_mw[0])
+            out["units"] += waiting * spec.energy.control_mw
+        return out
+
+    def power_w(self, model: ModelShape, point: Point) -> dict[str, float]:
+        """Power by component. The authors' scripts divide by the time of the channels alone."""
+        count = self.count(model)
+        seconds = point.period_s if self.rules.all_standby else point.pim_s * (model.layers / count)
+        return {name: pj * 1e-12 / seconds for name, pj in point.energy_pj.items()}
+
+    # Steps -----------------------------------------------------------------------------------------------------------
+
+    def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
+        contexts = np.asarray(contexts)
+        first, last = int(contexts[0]), int(contexts[-1])
+        chosen = contexts if not self.rules.refresh else np.unique(
+            np.linspace(first, last, min(len(contexts), SAMPLES)).round().astype(np.int64))
+        points = [self.point(model, int(tokens)) for tokens in chosen]
+        layers, count = model.layers, self.count(model)
+        each = count if self.rules.spread_output else 1     # all stages stop for the output of each token
+        parts = {"pim": [layers * p.pim_s for p in points], "cxl": [layers * p.cxl_s for p in points],
+                 "pnm": [layers * p.acc_s for p in points], "embedding": [each * p.embedding_s for p in points],
+                 "host": [p.host_s for p in points]}
+        if self.rules.links and not (self.whole_devices(model) and self.tp > 1):
+            parts["cxl"] = [count * p.cxl_s for p in points]
+        needed = [max(p.token_s, batch * p.period_s) for p in points]
+        parts["pipeline_wait"] = [max(total - sum(values[k] for values in parts.values()), 0.0)
+                                  for k, total in enumerate(needed)]
+        if not any(parts["pipeline_wait"][k] > 1e-12 * needed[k] for k in range(len(points))):
+            parts.pop("pipeline_wait")
+        energy = {name: [batch * p.energy_pj[name] for p in points] for name in points[0].energy_pj}
+
+        def over(values: dict[str, list[float]]) -> dict[str, np.ndarray]:
+            return {name: np.interp(contexts, chosen, series) for name, series in values.items()}
+
+        return StepCost(over(parts), over(energy), 1)
+
+    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> CentServed:
+        self.check(model)
+        self.check_weights(model)
+        self.prepare(model, records, refresh)
+        return CentServed(self, model)
+
+    # Room ------------------------------------------------------------------------------------------------------------
+
+    @property
+    def rows(self) -> int:
+        """Rows of a bank."""
+        return self.memory.rows * self.spec.device.chip_gbit // 8
+
+    def weight_rows(self, model: ModelShape) -> int:
+        """Rows of a bank of the fullest device that hold weights and vectors: its blocks, and the output matrix."""
+        mapping = self.mapping(model, 1)
+        regions = list(mapping.regions().items())
+        ends = [*(first for _, first in regions[1:]), regions[-1][1] + 1]
+        size = {name: end - first for (name, first), end in zip(regions, ends, strict=True)}
+        own = sum(count for name, count in size.items() if name not in ("cache_k", "cache_v"))
+        head = -(-model.vocab_size // (CHANNELS * BANKS * self.devices)) * -(-model.hidden_size // ROW)
+        return max(self.stages(model)) * own + head
+
+    def kv_rows(self, model: ModelShape, tokens: int) -> int:
+        """Rows of a bank of the fullest device for keys and values of a request, in its blocks."""
+        mapping = self.mapping(model, 1)
+        attended = int(model.attended(tokens))
+        keys = -(-attended // mapping.banks) * -(-mapping.kv_width // ROW)
+        values = -(-attended // ROW) * mapping.value_heads * mapping.value_parts
+        return max(self.stages(model)) * (keys + values)
+
+    def _bytes(self, model: ModelShape, rows: int) -> int:
+        """Bytes of so many rows in all banks of a device that are in use."""
+        used = self.channels(model) * self.stages_per_device(model)
+        return rows * used * BANKS * ROW * LANES // LANES * 2
+
+    def _fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
+        return self.weight_rows(model) + batch * self.kv_rows(model, tokens) <= self.rows
+
+    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        last = context + output_tokens - 1
+        return Capacity(self._bytes(model, self.rows), self._bytes(model, self.weight_rows(model)),
+                        self._bytes(model, batch * self.kv_rows(model, last)),
+                        largest(lambda b: self._fits(model, b, context)), largest(lambda b: self._fits(model, b, last)))
+
+    def check_weights(self, model: ModelShape) -> None:
+        """Raise :exc:`ConfigError` unless the weights fit."""
+        need = self.weight_rows(model)
+        if need > self.rows:
+            raise ConfigError(f"{model.name} on {self.name}: too few devices: the weights need {need} rows of a bank on "
+                              f"the fullest of {self.devices} devices, {self.rows} are there")
+
+    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        capacity = self.capacity(model, context, batch, output_tokens)
+        if self.spec.quirks:
+            return capacity
+        self.check_weights(model)
+        if capacity.largest_batch_with_output < batch:
+            tokens = context + output_tokens - 1
+            raise ConfigError(
+                f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
+                f"{self.weight_rows(model) + batch * self.kv_rows(model, tokens)} rows of a bank, {self.rows} are there; "
+                + (f"the largest batch that fits is {capacity.largest_batch_with_output}"
+                   if capacity.largest_batch_with_output else "not even one request fits"))
+        return capacity
+
+    def kv_block_tokens(self, model: ModelShape) -> int:
+        """Values of a head lie in rows of so many tokens."""
+        return ROW
+
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        return largest(lambda n: self._fits(model, n, ROW)) * ROW
+
+    # Results ---------------------------------------------------------------------------------------------------------
+
+    def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
+        point = self.point(model, context)
+        count, used = self.count(model), self.utilised(model)
+        power = self.power_w(model, point)
+        simulator = transfers(self.spec.link, model, self.tp, self.devices, self.whole_devices(model), True)
+        notes = []
+        if used < self.devices:
+            notes.append(f"{used} of {self.devices} devices have a stage")
+        if batch < count:
+            notes.append(f"{batch} request{'s' if batch > 1 else ''} for {count} stages: {count - batch} are idle")
+        if self.spec.quirks and not self._fits(model, batch, context):
+            notes.append("weights, keys and values do not fit the devices, which the authors' simulator does not check")
+        gigabytes = self.devices * CHANNELS * BANKS * self.rows * ROW * 2 / GIB
+        price = system_usd(self.devices, gigabytes)
+        hour = hourly_usd(sum(price.values()), sum(power.values()) + self.spec.host.power_w)
+        more = {"block": {"pim_cycles": point.pim_cycles, "pim_ms": point.pim_s * 1e3, "cxl_ms": point.cxl_s * 1e3,
+                          "acc_ms": point.acc_s * 1e3, "transfer_bytes": simulator.payload_bytes},
+                "embedding_ms": point.embedding_s * 1e3, "host_ms": point.host_s * 1e3,
+                "power_w": sum(power.values()), "power_breakdown_w": power, "stages": count, "utilised_devices": used,
+                "price_usd": price, "usd_per_hour": hour,
+                "tokens_per_usd": tokens_per_usd(batch / float(cost.total_s.mean()), hour)}
+        return Details(notes=notes, more=more)
+
+    def assumptions(self) -> dict[str, Assumption]:
+        spec, rules = self.spec, self.rules
+        source = "CENT's simulator"
+        return {
+            "attention": Assumption("attention, norms, positions and products are programs on the AiM channels in the "
+                                    "order of CENT's generator" + ("" if rules.mended else ", slips included"), "programs",
+                                    spec.device.source),
+            "pnm": Assumption("units near memory take the clocks that the authors' model has, one block of a device after "
+                              "the other", spec.pnm.model_dump(exclude={"source"}), spec.pnm.source),
+            "overlap": Assumption("channels, units near memory and links work one after the other", False, source),
+            "inputs": Assumption("each block of a device has its own input" if rules.own_inputs else
+                                 "one input serves all blocks of a device", rules.own_inputs),
+            "parallelism": Assumption(
+                f"{self.tp} device{'s' if self.tp > 1 else ''} to a block, "
+                f"{self._stages or 'as many stages as blocks' if not self._stages else f'{self._stages} stages'}"
+                + ("; the first device attends while the others wait" if self.tp > 1 else ""),
+                {"tensor": self.tp, "pipeline": self._stages}, spec.parallelism.source),
+            "stages": Assumption("a stage has whole blocks, and the slowest sets the pace" if rules.whole_blocks else
+                                 "a token takes the sum of all blocks, and stages share it evenly", rules.whole_blocks),
+            "embedding": Assumption("the host reads the row of the embedding; last norm and output matrix are programs"
+                                    if rules.lookup else "the embedding is a product with a vector of the vocabulary",
+                                    rules.lookup),
+            "links": Assumption(f"transfers of a shared block are counted as '{spec.link.accounting}', one after the other",
+                                spec.link.accounting, spec.link.source),
+            "host": Assumption(f"the host takes {spec.host.host_ms:g} ms a token", spec.host.host_ms, spec.host.source),
+            "standby": Assumption("all channels stand by" if rules.all_standby else "one channel's standby counts",
+                                  rules.all_standby, spec.energy.source),
+            "refresh": Assumption("refresh " + ("is" if rules.refresh else "is not") + " part of the timing",
+                                  rules.refresh),
+            "prefill": Assumption("a prompt is computed token by token, as in decoding", "token by token",
+                                  "CENT section 5.5"),
+        }
+
+
+class CentServed:
+    """An instance of CENT for the serving engine. A step takes as long as the longest token of its requests, or as the
+    pipeline needs for all of them."""
+
+    def __init__(self, system: CentSystem, model: ModelShape) -> None:
+        self.system, self.model, self.name = system, model, system.name
+        self.kv_window = model.sliding_window
+        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
+        self._grid: dict[int, Point] = {}
+
+    @property
+    def parallelism(self) -> dict[str, int]:
+        return {"tensor": self.system.tp, "pipeline": self.system.count(self.model)}
+
+    def _at(self, contexts: Iterable[int] | np.ndarray, what: str) -> np.ndarray:
+        """A property of points at contexts. Between multiples of 512 tokens it lies on a straight line."""
+        wanted = np.asarray(self.model.attended(np.asarray(contexts, np.int64)), float)
+        grid = np.arange(int(wanted.min()) // 512, int(wanted.max()) // 512 + 2) * 512
+        values = [getattr(self.system.point(self.model, max(int(tokens), 1)), what) for tokens in grid]
+        return np.interp(wanted, grid, values)
+
+    def decode_seconds(self, contexts: np.ndarray) -> float:
+        """Seconds of a step."""
+        if len(np.unique(contexts)) == 1:
+            point = self.system.point(self.model, int(contexts[0]))
+            return max(point.token_s, len(contexts) * point.period_s)
+        return float(max(self._at(contexts, "token_s").max(), self._at(contexts, "period_s").sum()))
+
+    def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
+        """Seconds to compute prompts token by token; prompts are in the pipeline side by side."""
+        longest = total = 0.0
+        for count, begun in zip(np.asarray(tokens).tolist(), np.asarray(past).tolist(), strict=True):
+            contexts = begun + 1 + np.arange(count)
+            longest = max(longest, float(self._at(contexts, "token_s").sum()))
+            total += float(self._at(contexts, "period_s").sum())
+        return max(longest, total)
