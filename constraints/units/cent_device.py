@@ -21,7 +21,8 @@ from .cent_decoder import CentDecoderConfig
 from .cent_pnm import CentPnmConfig
 from .cent_riscv import CentRiscvConfig
 
-__all__ = ["PRESETS", "UNIT", "BlockStep", "CentDeviceConfig", "CentDeviceResult", "CentHubConfig", "LlamaBlock"]
+__all__ = ["PRESETS", "UNIT", "BlockStep", "CentDeviceConfig", "CentDeviceResult", "CentHubConfig", "LlamaBlock",
+           "wide"]
 
 
 class CentHubConfig(CentPnmConfig):
@@ -106,14 +107,16 @@ def _small(channels: int) -> CentDeviceConfig:
                                   registers=8, functions=1, devices=4, program_words=1 << 11, blocking="none"))
 
 
-#: `cent-small`: two channels of four banks and four lanes. `cent-channels`: two channels at full width, 16 banks of 16
-#: lanes; a device of 32 channels has more input bits than Amaranth allows in a module.
-PRESETS: dict[str, CentDeviceConfig] = {
-    "cent-small": _small(2),
-    "cent-channels": CentDeviceConfig(
-        hub=CentHubConfig(channels=2, acc_units=1, red_units=1, exp_units=1, cores=CentRiscvConfig(cores=1)),
-        decoder=CentDecoderConfig(channels=2, functions=1, blocking="none")),
-}
+def wide(channels: int) -> CentDeviceConfig:
+    """A device of ``channels`` channels at CENT's width: 16 banks, 16 lanes, 32 registers; one unit of each kind."""
+    return CentDeviceConfig(
+        hub=CentHubConfig(channels=channels, acc_units=1, red_units=1, exp_units=1, cores=CentRiscvConfig(cores=1)),
+        decoder=CentDecoderConfig(channels=channels, functions=1, blocking="none"))
+
+
+#: `cent-small`: two channels of four banks and four lanes. A device of 32 channels at CENT's width has more input bits than
+#: Amaranth allows in a module; `wide` gives fewer channels of this width.
+PRESETS: dict[str, CentDeviceConfig] = {"cent-small": _small(2)}
 
 
 class LlamaBlock(Workload):

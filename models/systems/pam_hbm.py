@@ -118,7 +118,11 @@ class PamHbmSystem(GpuPlatform):
         #: A reduction unit, for its area.
         self.reducer: MeasuredUnit[PamRuConfig, ReductionFigures] | None = None
         if spec.reduction_preset is not None:
-            self.reducer = MeasuredUnit(name, pam_ru.UNIT, None, spec.reduction_preset, synth="wanted")
+            # It takes as many queries a step as the unit.
+            queries, one = self.unit.queries, pam_ru.UNIT.preset(spec.reduction_preset)[1]
+            wider = {"queries": queries, "scratch_bytes": one.scratch_bytes * queries // one.queries} if \
+                queries != one.queries else None
+            self.reducer = MeasuredUnit(name, pam_ru.UNIT, None, spec.reduction_preset, wider, synth="wanted")
         self._refresh = False
         stack = memory.channels * memory.banks * memory.rows * memory.row_bytes
         if abs(stack - base.memory.stack_gib * (1 << 30)) > 0.01 * stack:
