@@ -192,7 +192,7 @@ UNIT = Unit("cent-decoder", "instruction buffer and decoder of a CENT device: 12
             "CENT section 4.1, Tables 2, 3", module="cent_decoder", config=CentDecoderConfig, presets=PRESETS,
             generator="bankside.gen.cent.decoder:CentDecoder", model="bankside.models.cent.decoder:decode",
             bench="bankside.cosim.cent_decoder:bench", page="docs/cent-decoder.md", workload=InstructionWorkload,
-            result=CentDecoderResult,
+            result=CentDecoderResult, published=(),
             trial=Trial({"buffer_bytes": 256, "buffer_banks": 2, "channels": 2, "banks": 4, "rows": 64, "columns": 8,
                          "lanes": 4, "slots": 64, "registers": 4, "devices": 4, "program_words": 64,
                          "position_bits": 16}, {"instructions": 64}))
