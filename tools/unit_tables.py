@@ -654,6 +654,18 @@ def cxl_synthesis() -> str:
                  for unit in ("cent-cxl-link", *FABRICS) for name, config in UNITS[unit].presets.items())
 
 
+# cent-device ------------------------------------------------------------------------------------------------------------
+
+
+def device_steps() -> str:
+    """Clocks and errors of the tokens that the bench decodes."""
+    steps = _simulated("cent-device")["steps"]
+    return table(["tokens in the caches", "instructions", "clocks at the memory's pace", "of the memory's commands alone",
+                  "with a memory that is always ready", "error of the result, of its norm"],
+                 [[step["tokens"], step["instructions"], step["cycles"], step["memory_cycles"], step["full_rate_cycles"],
+                   f"{step['relative_error']:.2%}"] for step in steps])
+
+
 # AiM channel and hub ----------------------------------------------------------------------------------------------------
 
 
@@ -918,7 +930,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
-    riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors, cent_decoder)}
+    riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
+    cent_decoder, device_steps)}
 
 
 def held(page: str) -> list[str]:

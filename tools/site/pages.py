@@ -52,6 +52,7 @@ SECTIONS = {
         "docs/cent-cxl-port.md": "cent-cxl-port",
         "docs/cent-riscv.md": "cent-riscv",
         "docs/cent-decoder.md": "cent-decoder",
+        "docs/cent-device.md": "cent-device",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
