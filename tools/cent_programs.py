@@ -1,9 +1,12 @@
 """Compile C programs for the unit cent-riscv to an image, with the C compiler of the package ziglang.
 
     pip install ziglang==0.17.1
-    python tools/cent_programs.py                        # programs.c of constraints/cent_programs, to programs.json there
-    python tools/cent_programs.py --elements 4 -o constraints/cent_programs/programs-4.json   # for slots of 4 elements
+    python tools/cent_programs.py
+    python tools/cent_programs.py --elements 4 -o constraints/cent_programs/programs-4.json
     python tools/cent_programs.py mine.c -o mine.json
+
+The first command compiles programs.c of constraints/cent_programs to programs.json there. The second one is for slots of
+four elements.
 
 Every function of the file is a program, every volatile variable a parameter. Sources include ``cent.h``.
 """

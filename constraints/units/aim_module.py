@@ -55,7 +55,7 @@ class AimModuleConfig(UnitConfig):
         raise NotImplementedError
 
     def hub_ports(self) -> tuple[Port, ...]:
-        """Streams of the hub beside those of every hub; they are streams of the module."""
+        """Streams that only this kind of hub has; they are streams of the module."""
         known = ("command", "host_in", "host_out")
         return tuple(port for port in self.hub.ports() if port.name not in known
                      and not port.name.startswith(("result_", "data_")))

@@ -161,7 +161,7 @@ class CentDeviceResult(NumericResult):
         return [
             *super().figures(workload),
             ("block", f"{self.instructions} instructions ({self.instruction_bytes} bytes), {self.cycles} cycles at the "
-                      f"pace of {workload['memory']}, {last.full_rate_cycles} with a memory that is always ready; "
+                      f"pace of the memory, {last.full_rate_cycles} with a memory that is always ready; "
                       f"the memory alone takes {self.memory_cycles}"),
             ("error of a token",
              ", ".join(f"{step.relative_error:.2%}" for step in self.steps) + " of the result's norm"),

@@ -154,8 +154,8 @@ class Gemv:
         """Append the products of ``count`` outputs of each unit from output ``first`` on, with a register for each.
 
         ``source(piece, columns)`` gives the first hub register of a piece of the input, and may append commands that
-        bring it there. Results go to the hub registers from ``target`` on, and those of the activation function AF from
-        ``activation`` on.
+        bring it there. Results go to the hub registers from ``target`` on. Results of the activation function AF go to the
+        registers from ``activation`` on.
         """
         m = self.module
         with p.loop(count) as k:

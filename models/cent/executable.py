@@ -6,19 +6,19 @@ the paper (section 5) and places every vector, so a device can execute the progr
 Vectors lie in *slots*, the registers of the shared buffer, one element for each lane. Slot ``k * channels + c`` of a
 product has the outputs ``(k * channels + c) * banks ...`` of all banks of channel ``c``, so results are in order.
 
-======================  ===============================================================================================
-part of the block       mapping
-======================  ===============================================================================================
-matrix times vector     rows of the matrix over all banks of the block; the sums of up to ``registers`` outputs of a bank
-                        stay in their registers over all pieces of the input
-root mean square norm   squares by a product of neighbouring banks; RED and ACC add them; a scalar program gives 1/rms;
-                        two element-wise products in the banks
-rotary positions        two element-wise products and ACC: with cosines, and with sines on exchanged halves of a head
-scores                  the keys of a token in one bank, tokens over all banks
-softmax                 element-wise product with the scale, EXP, ACC and RED, a scalar program, element-wise product
-context                 a head in one channel; its dimensions over the banks, tokens along the row
-SiLU                    AF gives the sigmoid of the sums; element-wise products with the sums and with the other projection
-======================  ===============================================================================================
+Each part of the block has its mapping:
+
+- *Matrix times vector.* The rows of the matrix are spread over all banks of the block. The sums of up to ``registers``
+  outputs of a bank stay in their registers over all pieces of the input.
+- *Root mean square norm.* A product of neighbouring banks gives the squares. RED and ACC add them, and a scalar program
+  gives 1/rms. Two element-wise products in the banks follow.
+- *Rotary positions.* One element-wise product takes the cosines. Another takes the sines, on exchanged halves of a head.
+  ACC adds both.
+- *Scores.* The keys of a token are in one bank. The tokens are spread over all banks.
+- *Softmax.* An element-wise product scales the scores. EXP, ACC and RED give the sum, and a scalar program inverts it. An
+  element-wise product follows.
+- *Context.* A head of values is in one channel. Its dimensions are spread over the banks, with tokens along the row.
+- *SiLU.* AF gives the sigmoid of the sums. Element-wise products combine sigmoid, sums and the other projection.
 
 The order of queries is ``(query of the group, head of keys and values)``, so that queries of neighbouring heads are
 neighbours. The order of the context is ``(query of the group, turn, part of the dimensions, channel)``. Both only permute
@@ -174,7 +174,7 @@ class ExecutableBlock:
         return sum(channel_mask(1, self.first + channel) for channel in channels)
 
     def result_slots(self, outputs: int) -> int:
-        """Slots of a product's results, those of missing outputs included."""
+        """Slots of a product's results. Missing outputs have slots too."""
         return _ceil(outputs, self.units) * self.channels
 
     # Slots -----------------------------------------------------------------------------------------------------------
