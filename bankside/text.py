@@ -52,7 +52,7 @@ def synthesis_text(r: dict[str, Any]) -> str:
 
 def _second_opinion(r: dict[str, Any]) -> list[tuple[str, str]]:
     """CACTI on the macros that its table has."""
-    memories, config = r["memories"], r["config"]
+    memories, config = r["memories"], r.get("config", {})
     found = second_opinion(memories, {"registers.": config["bank_ports"]} if "bank_ports" in config else None)
     if found is None:
         return []

@@ -87,9 +87,9 @@ def test_a_measurement_that_is_not_made_is_told(tmp_path, monkeypatch, pu_record
     monkeypatch.setattr(inventory, "measure_all", measure_all)
     monkeypatch.setattr(inventory, "asked", lambda records, papers: [])
     cli("records", "pam-pu", "--make").failed(
-        1, "5 of 10 measurements were not made; `bankside synth pam-pu .*` failed: no such tool")
+        1, "6 of 12 measurements were not made; `bankside synth pam-pu .*` failed: no such tool")
     listed = cli("records", "pam-pu", "--json").json
-    assert [one["state"] for one in listed["measurements"]] == ["own", "missing"] * 5 and listed["differ"] is None
+    assert [one["state"] for one in listed["measurements"]] == ["own", "missing"] * 6 and listed["differ"] is None
 
 
 def test_listing(cli, monkeypatch, pu_record, tmp_path):
@@ -101,7 +101,7 @@ def test_listing(cli, monkeypatch, pu_record, tmp_path):
     lines = cli("records", "pam-pu").out.splitlines()
     assert lines[0].startswith("refused  bankside sim pam-pu --preset pam-hbm  (") and str(broken) in lines[0]
     assert lines[1] == "stale    bankside synth pam-pu --preset pam-hbm  (changed: flow)"
-    assert lines[-1] == "10 measurements: 1 stale, 8 missing, 1 refused"
+    assert lines[-1] == "12 measurements: 1 stale, 10 missing, 1 refused"
     cli("records", "pam-pv").failed(2, "did you mean 'pam-pu'")
     cli("records", "--make", "--check").failed(2, "not allowed with")
 

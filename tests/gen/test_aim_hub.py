@@ -10,7 +10,7 @@ from amaranth import *
 from amaranth.sim import Simulator
 
 from bankside.constraints.formats import FP32
-from bankside.constraints.units.pim_hub import CODES, INNER, RECEIVING, SENDING, PimHubConfig
+from bankside.constraints.units.pim_hub import CODES, INNER, MANY, RECEIVING, SENDING, PimHubConfig
 from bankside.cosim.pam_pu import special_numbers
 from bankside.gen.aim import epu as epu_module
 from bankside.gen.aim import hub as hub_module
@@ -102,10 +102,12 @@ def executed(commands, words):
             out["host_out"] += registers[gpr:gpr + size]
         elif op in SENDING:
             for n in channels:
-                out[f"data_{n}"] += registers[gpr:gpr + (size if op == "WR_GB" else 1)]
+                out[f"data_{n}"] += registers[gpr:gpr + (size if op in MANY else 1)]
         elif op in RECEIVING:
-            for n, channel in enumerate(channels):
-                registers[gpr + n] = take(f"result_{channel}")
+            for channel in channels:
+                for _ in range(size if op in MANY else 1):
+                    registers[gpr] = take(f"result_{channel}")
+                    gpr = (gpr + 1) % CONFIG.registers
     return out, at
 
 

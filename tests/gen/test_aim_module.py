@@ -17,7 +17,7 @@ from bankside.gen.aim import module as module_of
 from bankside.gen.aim.module import AimModule
 from bankside.gen.blocks.broadcast import link
 from bankside.gen.blocks.ports import payload
-from bankside.gen.cent import CentPnm
+from bankside.gen.cent.pnm import CentPnm
 from bankside.models.aim.hub import HubModel
 from bankside.models.aim.module import ModuleModel
 from bankside.models.cent.pnm import PnmModel

@@ -10,7 +10,8 @@ from pydantic import ValidationError
 
 from bankside.constraints.cent_isa import INSTRUCTIONS
 from bankside.constraints.units.cent_decoder import CentDecoderConfig
-from bankside.gen.cent import CentDecoder, ring
+from bankside.gen.cent import ring
+from bankside.gen.cent.decoder import CentDecoder
 from bankside.gen.cent.ring import InterleavedFIFO
 from bankside.gen.formal import StreamContract, prove
 

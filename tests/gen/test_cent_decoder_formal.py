@@ -12,8 +12,8 @@ from amaranth.hdl import Assert, Assume, Cover
 from bankside.constraints.cent_isa import INSTRUCTIONS, WORD, DecodeError
 from bankside.constraints.units.cent_decoder import CentDecoderConfig
 from bankside.gen.blocks.ports import payload
-from bankside.gen.cent import CentDecoder
 from bankside.gen.cent import decoder as module
+from bankside.gen.cent.decoder import CentDecoder
 from bankside.gen.formal import StreamProtocol, prove
 
 #: Four words in the memory, one channel, two of everything else.

@@ -374,8 +374,8 @@ def test_shared_reads_by_hand():
     assert one.commands["MAC_AB"] == 52 * 2 * 512 + 16 and more.commands["MAC_AB"] == 14 * 2 * 256
     assert 32 * 512 < more.cycles < 32 * 512 + 4000
     a, b = (system.attention(model, micro, contexts)["attention"] for system in (single, shared))
-    for cost, times in ((a, 3), (b, 24)):
-        assert cost.energy_pj["pu_compute"] == pytest.approx(times * cost.energy_pj["pim_cell_reads"])
+    for cost, times in ((a, 3), (b, 24)):    # of the energy of columns; opening rows is the rest of the cells' energy
+        assert 0.6 < cost.energy_pj["pu_compute"] / (times * cost.energy_pj["pim_cell_reads"]) < 1
     assert b.time_s == pytest.approx(more.time_ns * 1e-9)
     assert b.energy_pj["pim_cell_reads"] < a.energy_pj["pim_cell_reads"] / 4
     faster = load_system("attacc", {**SHARED, "query_cycles": 2})

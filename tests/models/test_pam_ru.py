@@ -19,7 +19,8 @@ CONFIGS = {**PRESETS, "fp16": PamRuConfig(acc_format="fp16", score_format="fp16"
            "log-fp32": PamRuConfig(log_format="fp32"), "bf16": PamRuConfig(format="bf16", log_format="bf16")}
 #: Largest error of a normalised element, in units in the last place of the largest one: two roundings of the output, the
 #: reciprocal's, and the weights'; with accumulators of 16 bits a rounding for every merge.
-ULPS = {"pam-hbm": 4, "pam-ddr": 4, "pam-ssd": 4, "log-fp32": 4, "bf16": 4, "fp16": 12}
+ULPS = {"pam-hbm": 4, "pam-ddr": 4, "pam-ssd": 4, "pam-hbm-gqa4": 4, "pam-hbm-gqa8": 4,
+        "log-fp32": 4, "bf16": 4, "fp16": 12}
 
 
 def draw(config, count, dim, rng, *, maxima=None, batch=()):

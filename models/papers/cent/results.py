@@ -173,7 +173,7 @@ def power_of_a_gpu(evidence: Evidence, claim: str) -> Finding:
     return Finding(gpu / device, BASIS + THEIRS, f"{gpu:.0f} W and {device:.1f} W.", tolerance=0.1)
 
 
-@CHECKS.of("cent-prefill-share", "cent-mot-util", by=Source.PAPER)
+@CHECKS.of("cent-prefill-share", "cent-mot-util", by=(Source.PAPER, Source.SETTING))
 def gpu_alone(evidence: Evidence, claim: str) -> Finding:
     rates_of = gpus().tokens_per_s
     if claim == "cent-mot-util":
@@ -185,7 +185,7 @@ def gpu_alone(evidence: Evidence, claim: str) -> Finding:
                    "7B / 13B / 70B: " + " / ".join(f"{100 * s:.1f} %" for s in shares) + ".", tolerance=0.25)
 
 
-@CHECKS.of("cent-mot-sat", by=Source.PAPER)
+@CHECKS.of("cent-mot-sat", by=(Source.PAPER, Source.SETTING))
 def saturation(evidence: Evidence, claim: str) -> Finding:
     """The smallest batch within 10 % of the most queries a minute."""
     batches = {}
