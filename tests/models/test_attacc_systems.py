@@ -374,8 +374,15 @@ def test_shared_reads_by_hand():
     assert one.commands["MAC_AB"] == 52 * 2 * 512 + 16 and more.commands["MAC_AB"] == 14 * 2 * 256
     assert 32 * 512 < more.cycles < 32 * 512 + 4000
     a, b = (system.attention(model, micro, contexts)["attention"] for system in (single, shared))
-    for cost, times in ((a, 3), (b, 24)):    # of the energy of columns; opening rows is the rest of the cells' energy
-        assert 0.6 < cost.energy_pj["pu_compute"] / (times * cost.energy_pj["pim_cell_reads"]) < 1
+    # A unit takes three times the energy of a column, for each query that meets it.
+    stacks = single.tp * single.stacks_per_gpu
+    column_pj = sum(single.memory.command("MAC_AB").energy_pj.values())
+    for cost, timed, times in ((a, one, 3), (b, more, 24)):
+        columns_pj = timed.commands["MAC_AB"] * column_pj * stacks
+        assert cost.energy_pj["pu_compute"] == pytest.approx(times * columns_pj, rel=1e-12)
+        # The default boundary counts every command of the layer; columns are its cells' part.
+        assert cost.energy_pj["pim_cell_reads"] == pytest.approx(timed.energy_pj["total"] * stacks, rel=1e-12)
+        assert timed.energy_pj["cell"] == pytest.approx(timed.commands["MAC_AB"] * column_pj, rel=1e-12)
     assert b.time_s == pytest.approx(more.time_ns * 1e-9)
     assert b.energy_pj["pim_cell_reads"] < a.energy_pj["pim_cell_reads"] / 4
     faster = load_system("attacc", {**SHARED, "query_cycles": 2})
