@@ -486,7 +486,7 @@ class TieredPimSystem(GpuPlatform):
 
     def _merged(self, number: int) -> int | None:
         """Most queries whose results a tier's reduction units take in a step; None without reduction units."""
-        return getattr(self.reducers[number].config, "queries", 1) if self.reducers else None
+        return self.reducers[number].config.queries if self.reducers else None
 
     def _queries(self, model: ModelShape) -> int:
         """Queries of a share that read the keys and values of a token."""
