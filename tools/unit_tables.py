@@ -666,6 +666,27 @@ def device_steps() -> str:
                    f"{step['relative_error']:.2%}"] for step in steps])
 
 
+def device_blocks() -> str:
+    """Instructions of a block, and cycles of its memory, beside the authors' order of commands."""
+    from bankside.constraints.cent_isa import WORD_BYTES, CentIsa
+    from bankside.models.cent import BlockMapping, block_program, encode_words
+    from bankside.models.cent.executable import SCALARS, ExecutableBlock, memory_commands
+    from bankside.models.memory.aim import FrontEnd
+
+    rows, memory, entries = [], FrontEnd("gddr6-aim", quirks="aim-simulator"), dict.fromkeys(SCALARS, 0)
+    for name, (hidden, heads, kv_heads, ffn), channels in (("Llama-2-7B", (4096, 32, 32, 11008), 8),
+                                                           ("Llama-2-70B", (8192, 64, 8, 28672), 10)):
+        block, theirs = ExecutableBlock(hidden, heads, kv_heads, 128, ffn, channels), BlockMapping(hidden, heads, kv_heads,
+                                                                                                   ffn, channels)
+        for tokens in (512, 4096):
+            program = block.program(tokens, entries)
+            count = len(encode_words(program, CentIsa()))
+            rows.append([name, channels, tokens, count, count * WORD_BYTES, memory.time(memory_commands(program)).cycles,
+                         memory.time(block_program(theirs, tokens)).cycles])
+    return table(["model", "channels", "tokens", "instructions", "bytes", "cycles of the memory",
+                  "cycles of the authors' order"], rows)
+
+
 # AiM channel and hub ----------------------------------------------------------------------------------------------------
 
 
@@ -931,7 +952,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
-    cent_decoder, device_steps)}
+    cent_decoder, device_steps, device_blocks)}
 
 
 def held(page: str) -> list[str]:

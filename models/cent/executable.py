@@ -38,10 +38,10 @@ import numpy as np
 from ...constraints.errors import ConfigError
 from ..aim.operators import Gemv, Module
 from ..aim.operators import ceil as _ceil
-from ..memory.aim import CHANNELS, channel_mask
-from ..program import Program
+from ..memory.aim import CHANNELS, INSTRUCTIONS, channel_mask
+from ..program import Command, Loop, Node, Program, Stage
 
-__all__ = ["MATRICES", "SCALARS", "ExecutableBlock"]
+__all__ = ["MATRICES", "SCALARS", "ExecutableBlock", "memory_commands"]
 
 #: Matrices of a block: name, inputs, outputs, as properties of the block.
 MATRICES = {"wq": ("hidden", "queries"), "wk": ("hidden", "kv_width"), "wv": ("hidden", "kv_width"),
@@ -375,6 +375,22 @@ class ExecutableBlock:
         if not 1 <= tokens <= self.max_tokens:
             raise ConfigError(f"tokens must be 1 to {self.max_tokens}, not {tokens}")
         return _Writer(self, entries).block(tokens)
+
+
+def memory_commands(program: Program) -> Program:
+    """The program without commands that take no time of the memory, with the operands that the memory's timing reads."""
+    def visit(body: Sequence[Node]) -> Iterator[Node]:
+        for node in body:
+            if isinstance(node, Loop):
+                yield Loop(node.count, tuple(visit(node.body)))
+            elif isinstance(node, Stage):
+                yield Stage(node.name, tuple(visit(node.body)))
+            elif isinstance(node, Command) and node.op in INSTRUCTIONS:
+                known = INSTRUCTIONS[node.op]
+                yield Command(node.op, {name: value for name, value in node.operands
+                                        if name in known.fields or name in known.optional})
+
+    return Program(visit(program.body))
 
 
 class _Writer:
