@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from bankside import envelope
 from bankside.constraints.records import Measurement, Record
-from bankside.constraints.units import dpa_dispatcher, pam_pu, pim_hub
+from bankside.constraints.units import cent_cxl_port, cent_pnm, cent_riscv, dpa_dispatcher, pam_pu, pim_hub
 from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
 from bankside.schemas import schema_of
@@ -90,4 +90,13 @@ def module_records(tmp_path_factory):
     for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS)):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def cent_records(tmp_path_factory):
+    """A folder with a measurement of every unit of CENT on which its clocks rest."""
+    folder = RecordFolder(tmp_path_factory.mktemp("cent-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
+    for one in (cent_pnm.UNIT, cent_riscv.UNIT, cent_cxl_port.UNIT):
+        folder.write(_record(one.name, "cent", one.presets["cent"]))
     return folder

@@ -29,6 +29,22 @@ SIM = {
     "pim-hub": {**_CYCLES, **_ERRORS, "stall_cycles": 0, "overlapped_cycles": 400,
                 "commands": {op: {"words": 32, "cycles": cycles, "ideal_cycles": 32, "clocks_per_word": slope}
                              for op, (cycles, slope) in HUB.items()}},
+    # A slot a clock behind 9 clocks, two with two operands; a round of eight cores takes 40 clocks behind 20.
+    "cent-pnm": {**_CYCLES, "stall_cycles": 10,
+                 "commands": {op: {"cycles": 9 + each * 256, "cycles_32": 9 + each * 32, "cycles_1": 9 + each,
+                                   "ideal_cycles": each * 256, "utilisation": 0.9, "further_cycles": each * 64 + 1}
+                              for op, each in (("EWADD", 2), ("RED", 1), ("EXP", 1))}},
+    "cent-riscv": {**_SIM, "start_cycles": 18, "instructions": 9,
+                   "programs": {name: {"micro_operations": count, "accesses": 9, "cycles": 20 + 40 * -(-count // 8),
+                                       "cold_cycles": 999, "first_core_cycles": 60, "cycles_per_item": 1.0}
+                                for name, count in (("rmsnorm", 1), ("softmax", 32), ("rope_split", 256),
+                                                    ("rope_join", 256))}},
+    # A message of two slots takes 30 clocks, each of the further 16,320 bytes of the vector a twentieth.
+    "cent-cxl-port": {**_SIM, "devices": 3, "cycles": 846, "ideal_cycles": 688, "utilisation": 0.8, "payload_percent": 74.4,
+                      "literal_cycles": 1400, "literal_payload_percent": 37.2, "broadcast_cycles": 1200,
+                      "exchange_cycles": 846, "exchange_payload_percent": 71.1, "gather_cycles": 846, "send_clocks": 11,
+                      "receive_clocks": 4, "slot_clocks": 30, "acknowledge_clocks": 52, "switch_clocks": 9,
+                      "host_read_clocks": 46},
     "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,
                        "shapes": {}, "errors_seen": []},
 }

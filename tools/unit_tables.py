@@ -56,7 +56,8 @@ from bankside.selection import Selection, select
 from bankside.unit_page import MARK, areas, contract_tables, fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
-PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md", "docs/synthesis.md")
+PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md", "docs/synthesis.md",
+         "docs/cent.md")
 
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
@@ -943,6 +944,28 @@ def cent_decoder() -> str:
                   "memories, mm² (estimate)", "MHz"], rows)
 
 
+# cent -------------------------------------------------------------------------------------------------------------------
+
+
+def _causes(model: str, devices: int, stages: int) -> str:
+    """From the authors' numbers to ours, at 2048 tokens."""
+    from bankside.models.papers.cent.causes import CAUSES, causes
+    from bankside.models.papers.cent.table import Configuration
+
+    return table(["rule", "cycles of a block", "tokens/s", "ms a token", "mJ a token"], [
+        [CAUSES.get(row.name, "the authors' simulator"), f"{row.pim_cycles:,}", f"{row.tokens_per_s:,.1f}",
+         f"{row.token_ms:.3f}", f"{row.energy_mj:,.1f}"]
+        for row in causes(Configuration(model, devices, stages, 1), 2048, RecordFolder())])
+
+
+def cent_causes_70b() -> str:
+    return _causes("Llama2-70B", 32, 80)
+
+
+def cent_causes_7b() -> str:
+    return _causes("Llama2-7B", 8, 32)
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
@@ -952,7 +975,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
-    cent_decoder, device_steps, device_blocks)}
+    cent_decoder, device_steps, device_blocks, cent_causes_70b, cent_causes_7b)}
 
 
 def held(page: str) -> list[str]:

@@ -9,7 +9,7 @@ from pydantic import Field
 from ..document import Strict
 
 __all__ = ["CentDeviceSpec", "CentEnergySpec", "CentHostSpec", "CentLinkSpec", "CentPnmSpec", "CentSplitSpec",
-           "CentSystemSpec"]
+           "CentSystemSpec", "CentUnitsSpec"]
 
 
 def _positive(description: str, **more: Any) -> Any:
@@ -63,7 +63,7 @@ class CentLinkSpec(Strict):
 
 
 class CentPnmSpec(Strict):
-    """Units near the memory, and their clocks until a measurement gives them."""
+    """Units near the memory, and their clocks in the authors' simulator."""
 
     clock_ghz: float = _positive("clock")
     lanes: int = _count("elements of a slot of the shared buffer")
@@ -76,6 +76,16 @@ class CentPnmSpec(Strict):
     norm_clocks: float = _positive("clocks of a core for the scalar of a norm")
     softmax_clocks: float = _positive("clocks of a core for the scalar of a head's softmax")
     rotary_clocks: float = _positive("clocks of a core for an element of a rotation")
+    source: str
+
+
+class CentUnitsSpec(Strict):
+    """Presets of the generated units of a device, whose measurements replace the authors' clocks and areas."""
+
+    pnm: str = Field(description="preset of cent-pnm: accumulators, reduction trees, exponent units, shared buffer")
+    riscv: str = Field(description="preset of cent-riscv: cores")
+    decoder: str = Field(description="preset of cent-decoder: instruction buffer and decoder")
+    port: str = Field(description="preset of cent-cxl-port")
     source: str
 
 
@@ -115,6 +125,7 @@ class CentSystemSpec(Strict):
     parallelism: CentSplitSpec
     link: CentLinkSpec
     pnm: CentPnmSpec
+    units: CentUnitsSpec
     host: CentHostSpec
     energy: CentEnergySpec
     quirks: Literal["cent-simulator"] | None = Field(

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
@@ -15,7 +15,8 @@ from ...constraints.systems.cent import CentEnergySpec, CentLinkSpec, CentPnmSpe
 from ..llm import ROTARY, ModelShape
 from ..memory.standby import StandbyTiming
 
-__all__ = ["Activity", "PnmClocks", "Transfers", "activity", "device_energy_pj", "pnm_clocks", "transfers"]
+__all__ = ["Activity", "MeasuredPort", "MeasuredUnits", "PnmClocks", "Transfers", "activity", "device_energy_pj",
+           "measured_clocks", "pnm_clocks", "transfers"]
 
 #: Bytes of an element.
 ELEMENT = 2
@@ -36,26 +37,80 @@ def _ceil(a: int, b: int) -> int:
 
 @dataclass(frozen=True)
 class PnmClocks:
-    """Clocks of one block's work in the units near memory, by operator. They add up: no unit works beside another."""
+    """Clocks of one block's work in the units near memory, by operator. They add up: no unit works beside another.
+
+    Attributes
+    ----------
+    core_clocks : clocks in which cores work, for their energy
+    """
 
     norms: float
     softmax: float
     rotary: float
+    residuals: float
+    core_clocks: float
     clock_ghz: float
 
     @property
     def total(self) -> float:
-        return self.norms + self.softmax + self.rotary
+        return self.norms + self.softmax + self.rotary + self.residuals
 
     @property
     def seconds(self) -> float:
         return self.total / self.clock_ghz * 1e-9
 
 
-def pnm_clocks(spec: CentPnmSpec, model: ModelShape, tokens: int) -> PnmClocks:
-    """Clocks of the units for a token of one block that attends to ``tokens`` tokens.
+class MeasuredUnits(Protocol):
+    """Measured clocks of the units near memory."""
 
-    The system's file has the clocks and their source. A measurement of the unit replaces them here.
+    def command(self, op: str, slots: int) -> float:
+        """Clocks of EXP, RED or EWADD (CENT's ACC) on so many slots."""
+
+    def program(self, name: str, micro_operations: int) -> float:
+        """Clocks of a program of the cores."""
+
+
+def _residual_slots(spec: CentPnmSpec, model: ModelShape) -> int:
+    """Slots of the two sums of a block's results with its input."""
+    return 2 * _ceil(model.hidden_size, spec.lanes)
+
+
+def measured_clocks(units: MeasuredUnits, spec: CentPnmSpec, model: ModelShape, tokens: int, channels: int, *,
+                    residuals: bool) -> PnmClocks:
+    """Measured clocks of the units for a token of one block that attends to ``tokens`` tokens. The commands of the
+    instruction set follow each other.
+
+    - A norm adds the slots of the ``channels`` of a block, half of them to the other half until one is left. RED adds the
+      elements of this slot.
+    - A head's softmax takes EXP of all its scores, and the same sums. RED and the cores then take the slots of all heads.
+    - Cores convert queries and keys to real and imaginary parts, and back.
+    """
+    heads = model.heads
+
+    def fold(slots: int) -> float:
+        clocks = 0.0
+        while slots > 1:
+            clocks += units.command("EWADD", slots // 2)
+            slots -= slots // 2
+        return clocks
+
+    sums = 4 if model.family not in ROTARY else 2       # with the mean, two more sums and two more scalars
+    scalars = sums * units.program("rmsnorm", 1)
+    words = _ceil(tokens, spec.lanes)
+    inverses = units.program("softmax", heads)
+    turned = _ceil(rotated(model), spec.lanes)
+    turns = sum(units.program(name, turned) for name in ("rope_split", "rope_join")) if turned else 0.0
+    return PnmClocks(
+        sums * (fold(channels) + units.command("RED", 1)) + scalars,
+        heads * (units.command("EXP", words) + fold(words)) + units.command("RED", heads) + inverses, turns,
+        2 * units.command("EWADD", _residual_slots(spec, model) // 2) if residuals else 0.0,
+        scalars + inverses + turns, spec.clock_ghz)
+
+
+def pnm_clocks(spec: CentPnmSpec, energy: CentEnergySpec, model: ModelShape, tokens: int, *, residuals: bool = False
+               ) -> PnmClocks:
+    """Clocks of the units for a token of one block that attends to ``tokens`` tokens, as the authors' simulator has them.
+    The system's file has the clocks and their source. ``residuals``: with the sums of residuals, which it leaves out.
     """
     hidden, heads = model.hidden_size, model.heads
     scalar = spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks
@@ -65,7 +120,9 @@ def pnm_clocks(spec: CentPnmSpec, model: ModelShape, tokens: int) -> PnmClocks:
     softmax = tokens * heads / _SLOTS * (spec.exp_clocks + spec.vector_clocks) + heads * (
         spec.reduction_clocks + spec.softmax_clocks)
     rotary = rotated(model) * spec.rotary_clocks / spec.cores
-    return PnmClocks(norms, softmax, rotary, spec.clock_ghz)
+    work = rotary + 2 * spec.norm_clocks + heads * energy.softmax_core_clocks
+    return PnmClocks(norms, softmax, rotary, _residual_slots(spec, model) / spec.units * spec.vector_clocks
+                     if residuals else 0.0, work, spec.clock_ghz)
 
 
 def rotated(model: ModelShape) -> int:
@@ -92,27 +149,47 @@ class Transfers:
     energy_elements: int
 
 
-def _flit_seconds(spec: CentLinkSpec, flits: int, devices: int, simulator: bool) -> float:
+@dataclass(frozen=True)
+class MeasuredPort:
+    """Measured figures of the port with a switch.
+
+    Attributes
+    ----------
+    latency_ns : of a message and its acknowledgement through ports and switch, without lines
+    line_bytes_per_byte : bytes of the line for a byte of a vector, flits and gaps between them included
+    line_gb_s : most that the port gives to the line
+    """
+
+    latency_ns: float
+    line_bytes_per_byte: float
+    line_gb_s: float
+
+
+def _seconds(spec: CentLinkSpec, elements: float, senders: int, devices: int, simulator: bool, port: MeasuredPort | None
+             ) -> float:
+    """Seconds of a vector of ``elements`` from each of ``senders``, one behind the other."""
     lanes = spec.switch_lanes // devices if simulator else spec.lanes
     if not lanes:
         raise ConfigError(f"{devices} devices share {spec.switch_lanes} lanes of the switch: none is left for each")
     rate = lanes * spec.lane_gb_s * (0.5 if spec.multicast else 1.0)
-    latency = 4 * spec.port_ns + (2 if simulator or not spec.multicast else 4) * spec.pcie_ns + spec.switch_ns
-    return (latency + flits * spec.flit_bytes / rate * (GIB if simulator else 1.0)) * 1e-9
-
-
-def _flits(spec: CentLinkSpec, elements: float) -> int:
+    lines = (2 if simulator or not spec.multicast else 4) * spec.pcie_ns
+    if port is not None:
+        on_line = ELEMENT * elements * senders * port.line_bytes_per_byte
+        return (port.latency_ns + lines + on_line / min(rate, port.line_gb_s)) * 1e-9
     payload = spec.message_bytes * spec.messages_per_flit
-    return -int(-(ELEMENT * elements) // payload)
+    flits = -int(-(ELEMENT * elements) // payload) * senders
+    return (4 * spec.port_ns + lines + spec.switch_ns + flits * spec.flit_bytes / rate * (GIB if simulator else 1.0)) * 1e-9
 
 
-def exchange(spec: CentLinkSpec, inputs: int, outputs: int, devices: int, simulator: bool) -> float:
+def exchange(spec: CentLinkSpec, inputs: int, outputs: int, devices: int, simulator: bool, port: MeasuredPort | None = None
+             ) -> float:
     """Seconds in which all devices get a vector of ``inputs`` and one of them, or the host, gathers ``outputs``."""
-    return (_flit_seconds(spec, _flits(spec, inputs), devices, simulator)
-            + _flit_seconds(spec, _flits(spec, outputs / devices) * devices, devices, simulator))
+    return (_seconds(spec, inputs, 1, devices, simulator, port)
+            + _seconds(spec, outputs / devices, devices, devices, simulator, port))
 
 
-def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, shared: bool, simulator: bool) -> Transfers:
+def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, shared: bool, simulator: bool,
+              port: MeasuredPort | None = None) -> Transfers:
     """Transfers of a block: to the next block, or, if ``shared``, between the ``tensor`` devices of a block.
 
     Parameters
@@ -121,24 +198,20 @@ def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, 
     shared : whether the block has whole devices, which share its matrices
     simulator : as the authors' simulator: lanes of the switch are shared out to devices, a round trip's latency is that
         without multicast, a gather has a latency even with one device, and bytes are binary
+    port : measured figures in place of the file's latencies and flits
     """
-    def seconds(flits: int) -> float:
-        return _flit_seconds(spec, flits, devices, simulator)
-
-    def flits(elements: float) -> int:
-        return _flits(spec, elements)
+    def seconds(elements: float, senders: int = 1) -> float:
+        return _seconds(spec, elements, senders, devices, simulator, port)
 
     hidden, ffn = model.hidden_size, model.intermediate_size
-    if not shared:
-        return Transfers(seconds(flits(hidden)), ELEMENT * hidden, hidden)
-    if tensor == 1 and not simulator:
-        return Transfers(seconds(flits(hidden)), ELEMENT * hidden, hidden)
+    if not shared or (tensor == 1 and not simulator):
+        return Transfers(seconds(hidden), ELEMENT * hidden, hidden)
 
     def broadcast(elements: int) -> float:
-        return seconds(flits(elements))
+        return seconds(elements)
 
     def gather(elements: int) -> float:
-        return seconds(flits(elements / tensor) * (tensor - 1))
+        return seconds(elements / tensor, tensor - 1)
 
     rest = (tensor - 1) / tensor
     if spec.accounting == "gathers" or simulator:
@@ -165,13 +238,12 @@ class Activity:
     slots: float
 
 
-def activity(pnm: CentPnmSpec, energy: CentEnergySpec, model: ModelShape, tokens: int) -> Activity:
-    """Work of a token of one block that attends to ``tokens`` tokens."""
+def activity(pnm: CentPnmSpec, model: ModelShape, tokens: int, clocks: PnmClocks) -> Activity:
+    """Work of a token of one block that attends to ``tokens`` tokens. The cores work for the time that ``clocks`` says."""
     hidden, heads = model.hidden_size, model.heads
     exponentials = tokens * heads // pnm.lanes
-    return Activity(exponentials, exponentials + hidden // 128, heads + 2,
-                    rotated(model) * pnm.rotary_clocks / pnm.cores + 2 * pnm.norm_clocks
-                    + heads * energy.softmax_core_clocks,
+    added = _residual_slots(pnm, model) if clocks.residuals else 0
+    return Activity(exponentials, exponentials + hidden // 128 + added, heads + 2, clocks.core_clocks,
                     2 + heads + rotated(model), 2 + heads + rotated(model) / pnm.lanes)
 
 

@@ -17,8 +17,10 @@ import numpy as np
 
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
+from ...constraints.records import Record
 from ...constraints.systems import FILES
-from ...constraints.systems.cent import CentSystemSpec
+from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
+from ...constraints.units import cent_cxl_port, cent_pnm, cent_riscv
 from ..cent.block import (
     BANKS,
     LANES,
@@ -29,7 +31,16 @@ from ..cent.block import (
     matrices_program,
     output_program,
 )
-from ..cent.costs import activity, device_energy_pj, exchange, pnm_clocks, transfers
+from ..cent.costs import (
+    MeasuredPort,
+    PnmClocks,
+    activity,
+    device_energy_pj,
+    exchange,
+    measured_clocks,
+    pnm_clocks,
+    transfers,
+)
 from ..cost import hourly_usd, system_usd, tokens_per_usd
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
@@ -37,8 +48,9 @@ from ..memory.standby import StandbyFrontEnd, StandbyTiming
 from ..program import Program
 from ..program.nodes import Command, Loop, Node
 from .description import Description
-from .results import Capacity, RecordSource
+from .results import Capacity, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
+from .units import CoreFigures, MeasuredUnit, PnmFigures, PortFigures
 
 __all__ = ["RULES", "CentSystem", "Point", "Rules"]
 
@@ -63,6 +75,9 @@ class Rules:
     spread_output : the output matrix is spread over all channels of all devices, which exchange its vectors; off: each
         stage bears its share of the time that the channels of one block take
     links : lanes of a device, decimal bytes, the latency of a multicast, no gather from one device
+    residuals : the units near memory add a block's results to its input; off: this takes no time
+    measured : clocks of the units near memory from measurement records; off: those of the authors' simulator
+    ports : latency and pace of the CXL port from measurement records; off: latencies and flits of the file
     all_standby : standby of all channels, of devices that wait, and of devices without a stage; off: of one channel
     """
 
@@ -75,6 +90,9 @@ class Rules:
     whole_blocks: bool = True
     spread_output: bool = True
     links: bool = True
+    residuals: bool = True
+    measured: bool = True
+    ports: bool = True
     all_standby: bool = True
 
 
@@ -145,6 +163,53 @@ def _front_end(memory: Memory, quirks: bool, refresh: bool) -> StandbyFrontEnd:
     return _FRONT_ENDS[key][1]
 
 
+class CentUnits:
+    """The generated units of a device, and their measurements once they have been looked up."""
+
+    def __init__(self, name: str, spec: CentUnitsSpec) -> None:
+        self.name = name
+        self.pnm = MeasuredUnit(name, cent_pnm.UNIT, PnmFigures, spec.pnm)
+        self.riscv = MeasuredUnit(name, cent_riscv.UNIT, CoreFigures, spec.riscv)
+        self.cxl = MeasuredUnit(name, cent_cxl_port.UNIT, PortFigures, spec.port)
+
+    def look_up(self, records: RecordSource, clocks: bool, port: bool) -> bool:
+        """Take the measurements of clocks, of the port, or of both; whether they are others than before.
+
+        Raises
+        ------
+        :exc:`MissingRecord`
+            If one has not been made.
+        """
+        before = self.records
+        asked: list[MeasuredUnit[Any, Any]] = [*([self.pnm, self.riscv] if clocks else ()), *([self.cxl] if port else ())]
+        missing = [need for unit in asked for need in unit.look_up(records)]
+        if missing:
+            raise MissingRecord(self.name, missing)
+        return self.records != before
+
+    @property
+    def records(self) -> list[Record]:
+        units: tuple[MeasuredUnit[Any, Any], ...] = (self.pnm, self.riscv, self.cxl)
+        return [record for unit in units for record in unit.records.values()]
+
+    def command(self, op: str, slots: int) -> float:
+        """Clocks of a command of ``cent-pnm``."""
+        return self.pnm.figures.command_clocks(op, slots, int(self.pnm.records["sim"].workload["slots"]))
+
+    def program(self, name: str, micro_operations: int) -> float:
+        """Clocks of a program of ``cent-riscv``."""
+        return self.riscv.figures.program_clocks(self.riscv.config, name, micro_operations)
+
+    @property
+    def port(self) -> MeasuredPort:
+        """The port, at its target clock."""
+        figures, config = self.cxl.figures, self.cxl.config
+        size = int(self.cxl.records["sim"].workload["bytes"])
+        return MeasuredPort(figures.latency_clocks(size) / config.clock_mhz * 1e3,
+                            figures.clocks_per_byte(size) * config.link.beat_bytes,
+                            config.link.beat_bytes * config.clock_mhz * 1e-3)
+
+
 class CentSystem(System):
     """CXL devices that execute whole models.
 
@@ -169,6 +234,7 @@ class CentSystem(System):
         self.pp = self._stages or 0
         self.rules = rules if rules is not None else SIMULATOR if spec.quirks else replace(
             Rules(), refresh=spec.device.refresh)
+        self.units = CentUnits(self.name, spec.units)
         self._points: dict[Any, Point] = {}
         self._mappings: dict[tuple[ModelShape, int], BlockMapping] = {}
         self._others: dict[ModelShape, tuple[StandbyTiming, StandbyTiming | None, int]] = {}
@@ -180,8 +246,10 @@ class CentSystem(System):
         return self.spec.device.count
 
     def with_rules(self, rules: Rules) -> Self:
-        """The same system with other rules, for the table of causes."""
-        return type(self)(self.description, rules)
+        """The same system with other rules, for the table of causes. It has this one's measurements."""
+        other = type(self)(self.description, rules)
+        other.units = self.units
+        return other
 
     def requested(self, tensor: int, pipeline: int) -> Self:
         if tensor > 1 and tensor * pipeline > self.devices:
@@ -266,8 +334,11 @@ class CentSystem(System):
         return _front_end(self.memory, not self.rules.bank_timing, self.rules.refresh)
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        """Check the split. ``refresh`` adds refresh to the timing of a system whose file leaves it out."""
+        """Check the split, and look up the measurements of units and port. ``refresh`` adds refresh to the timing of a
+        system whose file leaves it out."""
         self.check(model)
+        if self.units.look_up(records, self.rules.measured, self.rules.ports):
+            self._points.clear()
         if refresh and not self.rules.refresh:
             if not self.rules.bank_timing:
                 raise ConfigError("the AiM simulator never refreshes: refresh cannot be combined with its quirks")
@@ -275,8 +346,12 @@ class CentSystem(System):
             self._points.clear()
             self._others.clear()
 
+    @property
+    def records(self) -> list[Record]:
+        return self.units.records
+
     def point(self, model: ModelShape, tokens: int) -> Point:
-        """A token that attends to ``tokens`` tokens."""
+        """A token that attends to ``tokens`` tokens. :meth:`prepare` comes first, but not under quirks."""
         tokens = int(model.attended(tokens))
         key = (model, tokens)
         if key not in self._points:
@@ -311,13 +386,15 @@ class CentSystem(System):
         clock = self.memory.clock_ps * 1e-12
         pim, embedding, host = timing.cycles * clock, ends.cycles * clock, spec.host.host_ms * 1e-3
         whole, count, together = self.whole_devices(model), self.count(model), self.stages_per_device(model)
-        acc = pnm_clocks(spec.pnm, model, tokens).seconds * together
-        sent = transfers(spec.link, model, self.tp, self.devices, whole, not rules.links)
+        clocks = self._clocks(model, tokens, mapping)
+        acc = clocks.seconds * together
+        port = self.units.port if rules.ports else None
+        sent = transfers(spec.link, model, self.tp, self.devices, whole, not rules.links, port)
         cxl, layers = sent.seconds, model.layers
         # One hop at the end of a stage; devices that share a block exchange vectors in every block.
         hops_each_block = not rules.links or (whole and self.tp > 1)
         if rules.spread_output:
-            embedding += exchange(spec.link, model.hidden_size, model.vocab_size, self.devices, not rules.links)
+            embedding += exchange(spec.link, model.hidden_size, model.vocab_size, self.devices, not rules.links, port)
         blocks = max(self.stages(model)) if rules.whole_blocks else layers / count
         stage = blocks * (pim + acc + (cxl if hops_each_block else 0.0)) + (0.0 if hops_each_block else cxl)
         if rules.spread_output:        # all devices stop for the output of each token
@@ -329,19 +406,27 @@ class CentSystem(System):
         else:
             token = layers * (pim + cxl + acc) + embedding + host
             period = token / count
-        energy = self._energy(model, tokens, timing, lines(program), matrices, matrix_lines, sent.energy_elements,
+        energy = self._energy(model, tokens, clocks, timing, lines(program), matrices, matrix_lines, sent.energy_elements,
                               period * count if rules.all_standby else 0.0, ends)
         return Point(timing.cycles, pim, cxl, acc, embedding, host, period, token, energy)
 
-    def _energy(self, model: ModelShape, tokens: int, timing: StandbyTiming, size: int, matrices: StandbyTiming | None,
-                matrix_size: int, elements: int, round_s: float, ends: StandbyTiming) -> dict[str, float]:
+    def _clocks(self, model: ModelShape, tokens: int, mapping: BlockMapping) -> PnmClocks:
+        """Clocks of the units near memory for one block."""
+        pnm, rules = self.spec.pnm, self.rules
+        if rules.measured:
+            return measured_clocks(self.units, pnm, model, tokens, mapping.channels, residuals=rules.residuals)
+        return pnm_clocks(pnm, self.spec.energy, model, tokens, residuals=rules.residuals)
+
+    def _energy(self, model: ModelShape, tokens: int, clocks: PnmClocks, timing: StandbyTiming, size: int,
+                matrices: StandbyTiming | None, matrix_size: int, elements: int, round_s: float, ends: StandbyTiming
+                ) -> dict[str, float]:
         """Energy of a token. A pass of a device's program serves a token of each of its stages.
 
         ``round_s``: seconds in which each request gets a token; devices stand by for what their programs leave of it. 0
         as the authors' scripts have it, without.
         """
         spec, clock = self.spec, self.memory.clock_ps * 1e-12
-        work = activity(spec.pnm, spec.energy, model, tokens)
+        work = activity(spec.pnm, model, tokens, clocks)
         standby = CHANNELS if self.rules.all_standby else 1
         passes = model.layers / self.stages_per_device(model) if not self.whole_devices(model) else model.layers
         if not self.whole_devices(model) and not self.rules.whole_blocks:
@@ -510,8 +595,14 @@ class CentSystem(System):
             "attention": Assumption("attention, norms, positions and products are programs on the AiM channels in the "
                                     "order of CENT's generator" + ("" if rules.mended else ", slips included"), "programs",
                                     spec.device.source),
-            "pnm": Assumption("units near memory take the clocks that the authors' model has, one block of a device after "
-                              "the other", spec.pnm.model_dump(exclude={"source"}), spec.pnm.source),
+            "pnm": Assumption(
+                ("units near memory take their measured clocks, in the commands of the instruction set, at "
+                 f"{spec.pnm.clock_ghz:g} GHz" if rules.measured else
+                 "units near memory take the clocks of the authors' model") + ", one block of a device after the other",
+                spec.units.model_dump(exclude={"source"}) if rules.measured else spec.pnm.model_dump(exclude={"source"}),
+                spec.pnm.source),
+            "ports": Assumption("latency and pace of the CXL port are measured, with a switch of one level" if rules.ports
+                                else "ports and switch take the file's latencies", rules.ports, spec.link.source),
             "overlap": Assumption("channels, units near memory and links work one after the other", False, source),
             "inputs": Assumption("each block of a device has its own input" if rules.own_inputs else
                                  "one input serves all blocks of a device", rules.own_inputs),

@@ -24,6 +24,10 @@ from ...constraints.document import validate
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.records import Kind, Measurement, Record, SynthResults, config_hash
+from ...constraints.units.cent_cxl_link import SLOT_BYTES
+from ...constraints.units.cent_cxl_port import FabricResult
+from ...constraints.units.cent_pnm import KINDS, CentPnmResult
+from ...constraints.units.cent_riscv import CentRiscvConfig, CentRiscvResult
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig, DpaDispatcherResult
 from ...constraints.units.pam_interface import PamInterfaceResult
 from ...constraints.units.pam_partials import PartialUnitConfig
@@ -33,8 +37,8 @@ from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResul
 from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 
-__all__ = ["DispatcherFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing", "ProcessingFigures",
-           "ReductionFigures", "Synthesis", "clock_hz", "partial_bytes"]
+__all__ = ["CoreFigures", "DispatcherFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing",
+           "PnmFigures", "PortFigures", "ProcessingFigures", "ReductionFigures", "Synthesis", "clock_hz", "partial_bytes"]
 
 #: Measurements that have not been made.
 Missing = list[Measurement]
@@ -325,6 +329,72 @@ class HubFigures(PimHubResult):
         words = -(-elements // config.lanes)
         clocks = max(known.cycles + (words - known.words) * known.clocks_per_word, 0.0)
         return times * clocks / clock_hz(config) if elements else 0.0
+
+
+class PnmFigures(CentPnmResult):
+    """Figures of accumulators, reduction trees and exponent units."""
+
+    @model_validator(mode="after")
+    def _every_command(self) -> Self:
+        for op in KINDS:
+            if op not in self.commands:
+                raise ValueError(f"no clocks of {op}")
+            one = self.commands[op]
+            if not 0 < one.cycles_1 <= one.cycles_32 <= one.cycles:
+                raise ValueError(f"commands.{op}: clocks of one slot, 32 slots and all must be positive and ascend")
+        return self
+
+    def command_clocks(self, op: str, slots: int, measured_slots: int) -> float:
+        """Clocks of a command on ``slots`` slots. They lie on straight lines through the measured commands of one slot, of
+        32, and of ``measured_slots`` (key ``slots`` of the bench's workload). The last line goes on."""
+        if slots <= 0:
+            return 0.0
+        one = self.commands[op]
+        known = {1: one.cycles_1, min(32, measured_slots): one.cycles_32, measured_slots: one.cycles}
+        at = sorted(known)
+        if slots <= at[-1] or len(at) == 1:
+            low = max((n for n in at if n <= slots), default=at[0])
+            high = min((n for n in at if n >= slots), default=at[-1])
+        else:
+            low, high = at[-2:]
+        slope = (known[high] - known[low]) / (high - low) if high > low else 0.0
+        return known[low] + slope * (slots - low)
+
+
+class CoreFigures(CentRiscvResult):
+    """Figures of the RISC-V cores: programs whose micro-operations the cores divide among them."""
+
+    def program_clocks(self, config: CentRiscvConfig, program: str, micro_operations: int) -> float:
+        """Clocks of a program: the measured clocks of one micro-operation, and of each further round of all cores.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the record has no such program.
+        """
+        if program not in self.programs:
+            raise ConfigError(f"the record of cent-riscv has no program '{program}'")
+        one = self.programs[program]
+        rounds = -(-one.micro_operations // config.cores)
+        each = (one.cycles - one.first_core_cycles) / (rounds - 1) if rounds > 1 else one.cycles
+        return one.first_core_cycles + max(-(-micro_operations // config.cores) - 1, 0) * each
+
+
+class PortFigures(FabricResult):
+    """Figures of the CXL port, measured with others at a switch."""
+
+    cycles: int = Field(ge=1)
+    slot_clocks: int = Field(ge=1)
+    acknowledge_clocks: int = Field(ge=1)
+
+    def clocks_per_byte(self, vector_bytes: int) -> float:
+        """Clocks of the port for a further byte, packing included. They lie between a message of two slots and the measured
+        vector (key ``bytes`` of the bench's workload)."""
+        return max(self.cycles - self.slot_clocks, 0) / max(vector_bytes - 2 * SLOT_BYTES, 1)
+
+    def latency_clocks(self, vector_bytes: int) -> float:
+        """Clocks of a message without its bytes, through port, switch and port and back: all but the lines."""
+        return max(self.acknowledge_clocks - 2 * SLOT_BYTES * self.clocks_per_byte(vector_bytes), 0.0)
 
 
 class DispatcherFigures(DpaDispatcherResult):

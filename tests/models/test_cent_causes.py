@@ -9,6 +9,7 @@ import pytest
 from bankside.models.papers.cent.causes import CAUSES, causes
 from bankside.models.papers.cent.table import Configuration
 from bankside.models.systems.cent import RULES
+from bankside.records import RecordFolder
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "cent.md"
 
@@ -21,7 +22,8 @@ def test_tables_of_the_page(one, heading) -> None:
     text = PAGE.read_text().split(heading)[1]
     printed = [line for line in text.split("\n\n")[1].splitlines() if line.startswith("|")][2:]
     found = [f"| {CAUSES.get(row.name, 'the authors’ simulator'.replace('’', chr(39)))} | {row.pim_cycles:,} | "
-             f"{row.tokens_per_s:,.1f} | {row.token_ms:.3f} | {row.energy_mj:,.1f} |" for row in causes(one, 2048)]
+             f"{row.tokens_per_s:,.1f} | {row.token_ms:.3f} | {row.energy_mj:,.1f} |"
+             for row in causes(one, 2048, RecordFolder())]
     assert printed == found
 
 

@@ -123,23 +123,28 @@ def test_chips_of_16_gbit_double_the_rows() -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("name", ["llama-3-8b", "opt-66b", "gpt-13b", "gpt2-xl"])
-def test_other_models(name) -> None:
+def test_other_models(name, cent_records) -> None:
     system, model = load_system("cent", {"device.count": 40, "device.refresh": False}), load_model(name)
-    result = system.evaluate(model, context=1000, batch=system.default_batch(model), records=None)  # type: ignore[arg-type]
+    result = system.evaluate(model, context=1000, batch=system.default_batch(model), records=cent_records)
     assert result.throughput_tok_s == pytest.approx(result.batch / result.tpot_ms * 1e3)
     stages = system.front_end.stage_ends(block_program(system.mapping(model, 1000), 1000))
     assert ("gemv_w3" in stages) == model.gated
 
 
-def test_rules_from_the_simulator_to_ours_change_one_thing_each() -> None:
+def test_rules_from_the_simulator_to_ours_change_one_thing_each(cent_records) -> None:
     """Under all rules the token takes longer than in the simulator, and each rule alone is what it says."""
     system, model = simulator("llama-2-7b", 8, 32, 1), load_model("llama-2-7b")
     base = system.point(model, 600)
+    system.with_rules(replace(Rules(), refresh=False)).prepare(model, cent_records, False)
     found = {name: system.with_rules(replace(SIMULATOR, **{name: True})).point(model, 600) for name in RULES
              if name != "refresh"}
     assert found["own_inputs"].pim_cycles > base.pim_cycles
     assert found["lookup"].embedding_s < base.embedding_s and found["lookup"].pim_cycles == base.pim_cycles
     assert found["links"].cxl_s != base.cxl_s and found["links"].pim_cycles == base.pim_cycles
+    for name in ("residuals", "measured"):
+        assert found[name].acc_s > base.acc_s and found[name].pim_cycles == base.pim_cycles
+        assert found[name].cxl_s == base.cxl_s
+    assert found["ports"].cxl_s != base.cxl_s and found["ports"].acc_s == base.acc_s
     assert found["all_standby"].energy_pj["standby"] > 30 * base.energy_pj["standby"]
     assert found["own_keys"].pim_cycles == base.pim_cycles       # one device to a block has the keys anyway
     with pytest.raises(ConfigError, match="refresh"):
@@ -157,11 +162,12 @@ def test_blocks_of_a_stage_are_whole() -> None:
     assert whole.period_s == pytest.approx(3 * half.block_s + half.embedding_s / 32)
 
 
-def test_the_output_matrix_is_on_all_devices() -> None:
+def test_the_output_matrix_is_on_all_devices(cent_records) -> None:
     """Its rows are a 32nd of those of one device; each token stops all stages for the product and its transfers."""
     model = load_model("llama-2-70b")
     system = load_system("cent", {"device.refresh": False})
     assert isinstance(system, CentSystem)
+    system.prepare(model, cent_records, False)
     point = system.point(model, 512)
     one = system.with_rules(replace(system.rules, spread_output=False)).point(model, 512)
     assert point.period_s == pytest.approx(point.pim_s + point.acc_s + point.cxl_s + point.embedding_s)
@@ -181,9 +187,9 @@ def test_both_accountings_of_transfers() -> None:
     assert seconds["paper"] < seconds["gathers"]
 
 
-def test_prompts_are_computed_token_by_token() -> None:
+def test_prompts_are_computed_token_by_token(cent_records) -> None:
     system, model = load_system("cent", {"device.count": 8, "device.refresh": False}), load_model("llama-2-7b")
-    served = system.served(model, None)  # type: ignore[arg-type]
+    served = system.served(model, cent_records)
     one = served.prefill_seconds(np.array([64]), np.array([0]))
     assert one == pytest.approx(sum(system.point(model, t).token_s for t in range(1, 65)), rel=0.02)
     many = served.prefill_seconds(np.full(64, 64), np.zeros(64, int))

@@ -78,6 +78,7 @@ def ours(evidence: Evidence, one: Configuration, positions: Iterable[int]) -> li
 
     def make(tokens: int) -> Point:
         evidence.progress(f"CENT: {one.model}, {one.tensor} x {one.pipeline}, {tokens} tokens")
+        system.prepare(model, evidence.records, False)
         return system.point(model, tokens)
 
     return [evidence.once(("cent, ours", one, tokens), lambda tokens=tokens: make(tokens))  # type: ignore[misc]
