@@ -269,6 +269,22 @@ class CentBlock(_Part):
     transfer_bytes: float = _key("payload that devices receive for a block, as the authors' simulator counts it")
 
 
+class CentController(_Part):
+    process: str = _key("process of the die")
+    units_mm2: dict[str, float] = _key("measured area by unit, in the process of the die")
+    measured_mm2: float = _key("of all units")
+    measured_band_mm2: list[float] = _key("low and high end of the band")
+    published_mm2: float = _key("published area of the units near memory, which the measured area replaces")
+    die_mm2: float
+    die_usd: float
+    package_usd: float
+    nre_usd: float
+    published_die_mm2: float = _key("with the published area")
+    published_usd: float = _key("with the published area: die, package and development")
+    slowest: str | None = _key("unit with the longest path")
+    slowest_mhz: list[float] | None = _key("its clock in the process, an estimate without and with wires")
+
+
 class Eval(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
@@ -302,6 +318,8 @@ class Eval(Envelope):
     power_breakdown_w: dict[str, float] | None = _key("of `cent`: by component", default=None)
     stages: int | None = _key("of `cent`: stages of the pipeline", default=None)
     utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
+    controller: CentController | None = _key("of `cent`: the controller of a device, with measured areas; none under "
+                                             "quirks and if an area has not been measured", default=None)
     price_usd: dict[str, float] | None = _key("of `cent`: price by part", default=None)
     usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
     tokens_per_usd: float | None = _key("of `cent`", default=None)

@@ -28,6 +28,7 @@ class ControllerCostSpec(Strict):
     defects_per_mm2: float = _positive("defects")
     clustering: float = _positive("exponent of the yield: (1 + area x defects / clustering) ^ -clustering")
     parts_mm2: dict[str, float] = Field(description="area of the die by part")
+    process: str = Field(description="process of the die, a key of nodes.yaml")
     package_share: float = Field(gt=0, lt=1, strict=False, description="package over the cost of die and package")
     source: str
 

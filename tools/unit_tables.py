@@ -958,6 +958,48 @@ def _causes(model: str, devices: int, stages: int) -> str:
         for row in causes(Configuration(model, devices, stages, 1), 2048, RecordFolder())])
 
 
+def cent_controller() -> str:
+    """Measured area of the controller's units in the processes of Table 5 and of the die."""
+    from bankside.models.papers.claims import load_paper
+    from bankside.models.systems import load_system
+    from bankside.models.systems.cent import CentSystem
+
+    system = load_system("cent")
+    assert isinstance(system, CentSystem)
+    system.units.look_up(RecordFolder())
+    small, large = (system.units.areas(node) for node in ("7nm", "28nm"))
+    assert small is not None and large is not None
+    rows: list[list[Any]] = [[f"`{name}`", f"{area.logic_ge / 1e3:.0f}", f"{large[name].mm2:.2f}", f"{area.mm2:.3f}"]
+                             for name, area in small.items()]
+    controller, paper = system.units.controller(), load_paper("cent")
+    assert controller is not None
+    low, high = controller["measured_band_mm2"]
+    published = next(claim.value["total"][0] for claim in paper.claims if claim.id == "cent-t5")
+    rows += [["all", f"{sum(area.logic_ge for area in small.values()) / 1e3:.0f}",
+              f"{sum(area.mm2 for area in large.values()):.2f}",
+              f"{controller['measured_mm2']:.2f} ({low:.2f} to {high:.2f})"],
+             ["the authors' units near memory", "", f"{published:.2f}", f"{controller['published_mm2']:.2f}"]]
+    return table(["unit", "logic, kGE", "mm² at 28 nm", "mm² at 7 nm"], rows)
+
+
+def cent_costs() -> str:
+    """The controller with measured and with published area, and what follows."""
+    from bankside.evaluate import evaluate
+    from bankside.models.cost import load_costs, tokens_per_usd
+
+    one, rows = evaluate("cent", "llama-2-70b", context=2048, batch=None), []
+    controller, costs = one["controller"], load_costs()
+    price = sum(controller[f"{part}_usd"] for part in ("die", "package", "nre"))
+    saved = costs.system.devices * (price - controller["published_usd"]) / costs.operation.hours
+    for what, area, usd, hour in (
+            ("the authors' area", controller["published_die_mm2"], controller["published_usd"],
+             one["usd_per_hour"] - saved),
+            ("measured area", controller["die_mm2"], price, one["usd_per_hour"])):
+        rows.append([what, f"{area:.2f}", f"{usd:.2f}", f"{hour:.4f}",
+                     f"{tokens_per_usd(one['throughput_tok_s'], hour) / 1e6:.3f}"])
+    return table(["controller", "die, mm²", "price of a controller, $", "32 devices, $/h", "million tokens for a $"], rows)
+
+
 def cent_causes_70b() -> str:
     return _causes("Llama2-70B", 32, 80)
 
@@ -975,7 +1017,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
-    cent_decoder, device_steps, device_blocks, cent_causes_70b, cent_causes_7b)}
+    cent_decoder, device_steps, device_blocks, cent_controller,
+    cent_costs, cent_causes_70b, cent_causes_7b)}
 
 
 def held(page: str) -> list[str]:

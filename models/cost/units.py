@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .area import logic_area
-from .memories import buffer_cost, macro_ports
+from .area import load_nodes, logic_area
+from .memories import LEAST_BITS, buffer_cost, macro_ports
 
 __all__ = ["UnitArea", "unit_area"]
 
@@ -45,7 +45,8 @@ def unit_area(results: Mapping[str, Any], logic: str, memories: str, *,
               ports: int | Mapping[str, int] | None = None) -> UnitArea:
     """Area from the results of a synthesis. Logic takes its gate equivalents in the process ``logic``. Memories take
     the macro model in the process ``memories``, with their own ports or with ``ports``. A mapping gives ``ports`` by the
-    beginning of a memory's name (:func:`~.memories.register_ports`).
+    beginning of a memory's name (:func:`~.memories.register_ports`). Memories below 512 bits take their gate equivalents
+    in ``memories``.
 
     Raises
     ------
@@ -53,5 +54,10 @@ def unit_area(results: Mapping[str, Any], logic: str, memories: str, *,
         For an unknown process, or a memory that is no buffer.
     """
     gates = float(results["area_ge"]) - float(results["memory_ge_estimate"] or 0.0)
-    macros = sum(buffer_cost(m["bits"], m["width"], macro_ports(m, ports), memories).mm2 for m in results["memories"])
+    macros = sum(buffer_cost(m["bits"], m["width"], macro_ports(m, ports), memories).mm2 for m in results["memories"]
+                 if m["bits"] >= LEAST_BITS)
+    small = sum(m["area_um2_estimate"] / results["nand2_um2"] for m in results["memories"] if m["bits"] < LEAST_BITS)
+    if small:
+        nand2 = load_nodes().nodes[memories].nand2_um2
+        macros += small * math.sqrt(nand2.low * nand2.high) * 1e-6
     return UnitArea(gates, logic_area(gates, logic), macros)

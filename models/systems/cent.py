@@ -20,7 +20,7 @@ from ...constraints.memory import Memory
 from ...constraints.records import Record
 from ...constraints.systems import FILES
 from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
-from ...constraints.units import cent_cxl_port, cent_pnm, cent_riscv
+from ...constraints.units import cent_cxl_port, cent_decoder, cent_pnm, cent_riscv
 from ..cent.block import (
     BANKS,
     LANES,
@@ -41,7 +41,17 @@ from ..cent.costs import (
     pnm_clocks,
     transfers,
 )
-from ..cost import hourly_usd, system_usd, tokens_per_usd
+from ..cost import (
+    UnitArea,
+    controller_cost,
+    hourly_usd,
+    load_costs,
+    load_nodes,
+    register_ports,
+    system_usd,
+    tokens_per_usd,
+    unit_area,
+)
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
@@ -168,29 +178,62 @@ class CentUnits:
 
     def __init__(self, name: str, spec: CentUnitsSpec) -> None:
         self.name = name
-        self.pnm = MeasuredUnit(name, cent_pnm.UNIT, PnmFigures, spec.pnm)
-        self.riscv = MeasuredUnit(name, cent_riscv.UNIT, CoreFigures, spec.riscv)
-        self.cxl = MeasuredUnit(name, cent_cxl_port.UNIT, PortFigures, spec.port)
+        self.pnm = MeasuredUnit(name, cent_pnm.UNIT, PnmFigures, spec.pnm, synth="wanted")
+        self.riscv = MeasuredUnit(name, cent_riscv.UNIT, CoreFigures, spec.riscv, synth="wanted")
+        self.cxl = MeasuredUnit(name, cent_cxl_port.UNIT, PortFigures, spec.port, synth="wanted")
+        self.decoder: MeasuredUnit[Any, Any] = MeasuredUnit(name, cent_decoder.UNIT, None, spec.decoder, synth="wanted")
+        self.all: tuple[MeasuredUnit[Any, Any], ...] = (self.pnm, self.riscv, self.cxl, self.decoder)
 
-    def look_up(self, records: RecordSource, clocks: bool, port: bool) -> bool:
-        """Take the measurements of clocks, of the port, or of both; whether they are others than before.
+    def look_up(self, records: RecordSource) -> bool:
+        """Take the measurements; whether they are others than before.
 
         Raises
         ------
         :exc:`MissingRecord`
-            If one has not been made.
+            If a simulation has not been made.
         """
         before = self.records
-        asked: list[MeasuredUnit[Any, Any]] = [*([self.pnm, self.riscv] if clocks else ()), *([self.cxl] if port else ())]
-        missing = [need for unit in asked for need in unit.look_up(records)]
+        missing = [need for unit in self.all for need in unit.look_up(records)]
         if missing:
             raise MissingRecord(self.name, missing)
         return self.records != before
 
     @property
     def records(self) -> list[Record]:
-        units: tuple[MeasuredUnit[Any, Any], ...] = (self.pnm, self.riscv, self.cxl)
-        return [record for unit in units for record in unit.records.values()]
+        return [record for unit in self.all for record in unit.records.values()]
+
+    @property
+    def notes(self) -> list[str]:
+        """Areas that nobody measured."""
+        return [f"area not measured: run `{need.command}`; the price has the published area" for unit in self.all
+                for need in unit.unmeasured]
+
+    def areas(self, node: str) -> dict[str, UnitArea] | None:
+        """Area of each unit in a logic process of ``nodes.yaml``; None unless all have been synthesised."""
+        if any(unit.synth is None for unit in self.all):
+            return None
+        return {unit.unit.name: unit_area(unit.synthesis.model_dump(), node, node,
+                                          ports=register_ports(unit.config) if unit is self.pnm else None)
+                for unit in self.all}
+
+    def controller(self) -> dict[str, Any] | None:
+        """The controller with the measured area of its units in place of the published one. None unless all have been
+        synthesised."""
+        costs = load_costs()
+        process = costs.controller.process
+        areas = self.areas(load_nodes().processes[process].logic_node)
+        if areas is None:
+            return None
+        measured = sum(area.mm2 for area in areas.values())
+        band = [sum(area.logic_mm2[end] + area.memories_mm2 for area in areas.values()) for end in (0, 1)]
+        ours, theirs = controller_cost(costs, pnm_mm2=measured), controller_cost(costs)
+        clocks = {unit.unit.name: unit.process.fmax_mhz for unit in self.all if unit.process is not None}
+        slowest = min(clocks, key=lambda name: clocks[name][0], default=None)
+        return {"process": process, "units_mm2": {name: area.mm2 for name, area in areas.items()}, "measured_mm2": measured,
+                "measured_band_mm2": band, "published_mm2": costs.controller.parts_mm2["pnm"], "die_mm2": ours.area_mm2,
+                "die_usd": ours.die_usd, "package_usd": ours.package_usd, "nre_usd": ours.nre_usd,
+                "published_die_mm2": theirs.area_mm2, "published_usd": theirs.usd, "slowest": slowest,
+                "slowest_mhz": None if slowest is None else list(clocks[slowest])}
 
     def command(self, op: str, slots: int) -> float:
         """Clocks of a command of ``cent-pnm``."""
@@ -337,7 +380,7 @@ class CentSystem(System):
         """Check the split, and look up the measurements of units and port. ``refresh`` adds refresh to the timing of a
         system whose file leaves it out."""
         self.check(model)
-        if self.units.look_up(records, self.rules.measured, self.rules.ports):
+        if (self.rules.measured or self.rules.ports) and self.units.look_up(records):
             self._points.clear()
         if refresh and not self.rules.refresh:
             if not self.rules.bank_timing:
@@ -578,13 +621,20 @@ class CentSystem(System):
         if self.spec.quirks and not self._fits(model, batch, context):
             notes.append("weights, keys and values do not fit the devices, which the authors' simulator does not check")
         gigabytes = self.devices * CHANNELS * BANKS * self.rows * ROW * 2 / GIB
-        price = system_usd(self.devices, gigabytes)
+        controller = self.units.controller() if self.rules.measured else None
+        if self.rules.measured:
+            notes += self.units.notes
+        mhz = None if controller is None or controller["slowest"] is None else controller["slowest_mhz"][1]
+        if controller is not None and mhz is not None and mhz < 1e3 * self.spec.pnm.clock_ghz:
+            notes.append(f"{controller['slowest']} reaches {mhz:.0f} MHz with wires in its process (estimate); results "
+                         f"take {self.spec.pnm.clock_ghz:g} GHz for granted")
+        price = system_usd(self.devices, gigabytes, pnm_mm2=None if controller is None else controller["measured_mm2"])
         hour = hourly_usd(sum(price.values()), sum(power.values()) + self.spec.host.power_w)
         more = {"block": {"pim_cycles": point.pim_cycles, "pim_ms": point.pim_s * 1e3, "cxl_ms": point.cxl_s * 1e3,
                           "acc_ms": point.acc_s * 1e3, "transfer_bytes": simulator.payload_bytes},
                 "embedding_ms": point.embedding_s * 1e3, "host_ms": point.host_s * 1e3,
                 "power_w": sum(power.values()), "power_breakdown_w": power, "stages": count, "utilised_devices": used,
-                "price_usd": price, "usd_per_hour": hour,
+                "controller": controller, "price_usd": price, "usd_per_hour": hour,
                 "tokens_per_usd": tokens_per_usd(batch / float(cost.total_s.mean()), hour)}
         return Details(notes=notes, more=more)
 

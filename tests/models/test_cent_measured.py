@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import pytest
 from pydantic import ValidationError
 
 from bankside.constraints.errors import ConfigError
+from bankside.constraints.records import Measurement, Record
+from bankside.constraints.units import cent_cxl_port, cent_decoder, cent_pnm, cent_riscv
 from bankside.models.cent.costs import exchange, measured_clocks, transfers
+from bankside.models.cost import buffer_cost, controller_cost, logic_area, unit_area
 from bankside.models.llm import load_model
 from bankside.models.systems import MissingRecord, load_system
 from bankside.models.systems.cent import CentSystem
 from bankside.models.systems.units import CoreFigures, PnmFigures
-from bankside.records import RecordFolder
-from tests.made_up import SIM
+from bankside.records import RecordFolder, completed, made_from
+from tests.made_up import SIM, SYNTHESIS
 
 
 def prepared(records, **changes) -> CentSystem:
@@ -96,3 +100,68 @@ def test_another_preset_of_the_units_needs_its_own_record(cent_records) -> None:
         prepared(cent_records, **{"units.pnm": "cent-1x1"})
     with pytest.raises(ConfigError, match="cent-32x33"):
         prepared(cent_records, **{"units.pnm": "cent-32x33"})
+
+
+MEMORY = {"bits": 524288, "width": 256, "read_ports": 1, "write_ports": 1, "name": "registers.bank_0"}
+TINY = {"bits": 492, "width": 82, "read_ports": 1, "write_ports": 1, "name": "asked.memory", "area_um2_estimate": 2880.0}
+AREA = SYNTHESIS | {"area_ge": 1_000_000.0, "memory_ge_estimate": 700_000.0, "memories": [MEMORY, TINY], "nand2_um2": 0.8,
+                    "fo4_ps": 25.0}
+
+
+@pytest.fixture
+def synthesised(tmp_path, cent_records):
+    """The made-up simulations, and a synthesis of every unit of the controller."""
+    folder = RecordFolder(tmp_path / "all", shipped=tmp_path / "none")
+    for unit in (cent_pnm.UNIT, cent_riscv.UNIT, cent_cxl_port.UNIT, cent_decoder.UNIT):
+        config = unit.presets["cent"]
+        measurement = completed(Measurement.of("synth", unit.name, config, preset="cent"))
+        folder.write(Record.of(measurement, made_from=made_from(measurement), verilog="", results=AREA, tools={}))
+        simulated = cent_records.find(Measurement.of("sim", unit.name, config, preset="cent"))
+        if simulated is not None:
+            folder.write(simulated)
+    return folder
+
+
+def test_area_of_small_memories_by_their_gates() -> None:
+    """The macro model begins at 512 bits; a smaller memory has 2880 / 0.8 gates."""
+    found = unit_area(AREA, "7nm", "7nm")
+    assert found.logic_ge == 300_000 and found.logic_mm2 == logic_area(300_000, "7nm")
+    assert found.memories_mm2 == pytest.approx(buffer_cost(524288, 256, 2, "7nm").mm2
+                                               + 3600 * math.sqrt(0.047 * 0.058) * 1e-6)
+    assert unit_area(AREA, "28nm", "28nm", ports=1).memories_mm2 < unit_area(AREA, "28nm", "28nm").memories_mm2
+
+
+def test_the_measured_controller_feeds_the_price(synthesised, cent_records) -> None:
+    """Four units of one area; 32 dies have it in place of the published 1.02 mm2, and tokens for a dollar follow."""
+    model = load_model("llama-2-7b")
+    system = load_system("cent", {"device.count": 8, "device.refresh": False})
+    assert isinstance(system, CentSystem)
+    result = system.evaluate(model, context=64, batch=32, records=synthesised)
+    mm2 = 4 * unit_area(AREA, "7nm", "7nm").mm2
+    found = result.more["controller"]
+    assert found["measured_mm2"] == pytest.approx(mm2) and set(found["units_mm2"]) == {
+        "cent-pnm", "cent-riscv", "cent-cxl-port", "cent-decoder"}
+    assert found["measured_band_mm2"][0] < mm2 < found["measured_band_mm2"][1]
+    assert found["die_mm2"] == pytest.approx(18.96 - 1.02 + mm2) and found["published_die_mm2"] == pytest.approx(18.96)
+    assert result.more["price_usd"]["controllers"] == pytest.approx(8 * controller_cost(pnm_mm2=mm2).usd)
+    # 1.4 ns of a library with an FO4 of 25 ps are 1.4 x 0.26 ns at 7 nm, and 9 % more with wires.
+    assert found["slowest_mhz"] == pytest.approx([1e3 / (1.4 * 0.26), 1e3 / (1.4 * 0.26 * 1.09)])
+    bare = load_system("cent", {"device.count": 8, "device.refresh": False}).evaluate(model, context=64, batch=32,
+                                                                                     records=cent_records)
+    assert bare.more["controller"] is None
+    assert bare.more["price_usd"]["controllers"] == pytest.approx(8 * controller_cost().usd)
+    assert sum("area not measured" in note for note in bare.notes) == 4
+    assert (result.more["tokens_per_usd"] > bare.more["tokens_per_usd"]) == (mm2 < 1.02)
+
+
+def test_a_unit_below_the_clock_is_noted(synthesised) -> None:
+    system = load_system("cent", {"device.count": 8, "device.refresh": False, "pnm.clock_ghz": 3.0})
+    result = system.evaluate(load_model("llama-2-7b"), context=64, batch=32, records=synthesised)
+    assert any("reaches 2520 MHz with wires" in note and "3 GHz" in note for note in result.notes)
+
+
+def test_under_quirks_the_published_area_counts(synthesised) -> None:
+    system = load_system("cent", {"device.count": 8, "quirks": "cent-simulator"})
+    result = system.evaluate(load_model("llama-2-7b"), context=64, batch=32, records=synthesised)
+    assert result.more["controller"] is None and not any("area" in note for note in result.notes)
+    assert result.more["price_usd"]["controllers"] == pytest.approx(8 * controller_cost().usd)

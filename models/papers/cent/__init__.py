@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from ..package import PaperPackage
-from . import differences, results, settings, table
+from . import area, differences, results, settings, table
 from .common import CHECKS
 from .figures import FIGURES
 
-__all__ = ["PAPER", "differences", "results", "settings"]
+__all__ = ["PAPER", "area", "differences", "results", "settings"]
 
 PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES, results=table.results)
