@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.memory.channel import Channel
+from bankside.models.memory.streams import stream_program
 from bankside.models.program import Program
 
 DRAM = [name for name in available() if {"ACT", "PRE", "RD", "WR"} <= load_memory(name).commands.keys()]
@@ -27,35 +28,11 @@ def gap(memory, first, at, second, then):
 # Reads and writes of DRAM -------------------------------------------------------------------------------------------
 
 
-def stream(memory, op, rows):
-    """Whole rows, bank after bank: columns in turn over data buses and bank groups, the next rows opened meanwhile."""
-    fixed = dict.fromkeys(memory.commands[op].scope, 0)
-    buses = list(memory.levels)[:1 + list(memory.levels).index(memory.bus)] if memory.bus != "channel" else []
-    turns = [level for level in reversed(list(memory.levels)) if level in (*buses, "bank_group") and level in fixed]
-    places = [fixed | dict(zip(turns, at, strict=True)) for at in product(*(range(memory.levels[x]) for x in turns))]
-    bank = list(memory.levels)[-1]
-    banks = memory.levels[bank]
-    p = Program()
-    with p.loop(rows) as row:
-        for k in range(banks):
-            # Between the columns: close and open the next bank's rows, spread out so that they do not bunch up.
-            ahead = [(memory.commands["ACT"].precharge, {}), ("ACT", {"row": row + (k + 1) // banks})]
-            jobs = [(name, place | {bank: (k + 1) % banks} | more) for name, more in ahead for place in places]
-            for column, place in product(range(memory.columns), places):
-                p.command(op, **place | {bank: k}, row=row, column=column)
-                done = column * len(places) + places.index(place) + 1
-                while jobs and done * 2 * len(places) > (2 * len(places) - len(jobs)) * memory.columns * len(places) * 0.9:
-                    name, at = jobs.pop(0)
-                    p.command(name, **at)
-            assert not jobs
-    return p
-
-
 @pytest.mark.parametrize("op", ["RD", "WR"])
 @pytest.mark.parametrize("name", DRAM)
 def test_a_stream_reaches_the_peak_of_every_dram(name, op):
     memory = load_memory(name)
-    timing = time_program(stream(memory, op, 12), memory)
+    timing = time_program(stream_program(memory, op, 12), memory)
     moved = timing.commands[op] * memory.commands[op].bus_bytes
     assert moved / (timing.time_ns * 1e-9) > 0.95 * memory.channel_bytes_per_s
     assert timing.bus_utilisation["data"] == pytest.approx(moved / (timing.time_ns * 1e-9) / memory.channel_bytes_per_s)
@@ -64,7 +41,7 @@ def test_a_stream_reaches_the_peak_of_every_dram(name, op):
 @pytest.mark.parametrize("name", [name for name in DRAM if load_memory(name).refresh])
 def test_refresh_takes_its_share_of_a_stream(name):
     memory = load_memory(name)
-    timing = time_program(stream(memory, "RD", 16), memory, refresh=True)
+    timing = time_program(stream_program(memory, "RD", 16), memory, refresh=True)
     assert timing.bus_utilisation["data"] > 0.85
 
 

@@ -421,7 +421,7 @@ def test_die_area_by_hand():
     assert area.published_units_percent + 100 * area.other_mm2 / 121 == pytest.approx(9.25, abs=0.02)
     budget = load_system("pam-hbm-only").pim.area
     assert die_area(10_000, budget).verdict == "within" and die_area(200_000, budget).verdict == "over"
-    with pytest.raises(ConfigError, match=r"^unknown logic node '15nm'.*valid: 14nm, 28nm, 32nm, 45nm, saed32"):
+    with pytest.raises(ConfigError, match=r"^unknown logic node '15nm'.*valid: 14nm, 28nm, 32nm, 45nm, 7nm, saed32"):
         die_area(1, budget.model_copy(update={"logic_node": "15nm"}))
     assert all(node.nand2_um2.low <= node.nand2_um2.high and node.source for node in load_nodes().nodes.values())
 
@@ -430,9 +430,9 @@ def test_die_area_by_hand():
 
 
 def test_built_in_systems():
-    assert system_names() == ["aimx-pim", "attacc", "cent", "dgx-attacc", "dgx-cpu", "dgx-h100", "dgx", "gpu-a100",
-                              "gpu-aimx-pim", "gpu-gddr-8", "gpu-gddr", "gpu-hbm", "gpu-lol-pim", "gpu-only", "l-pim",
-                              "lol-pim", "ls-pim", "pam-hbm-only", "pam", "vllm-offload"]
+    assert system_names() == ["aimx-pim", "attacc", "cent", "cxl-pnm", "dgx-attacc", "dgx-cpu", "dgx-h100", "dgx",
+                              "gpu-a100", "gpu-aimx-pim", "gpu-gddr-8", "gpu-gddr", "gpu-hbm", "gpu-lol-pim", "gpu-only",
+                              "l-pim", "lol-pim", "ls-pim", "pam-hbm-only", "pam", "vllm-offload"]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name
@@ -442,7 +442,7 @@ def test_built_in_systems():
 
 @pytest.mark.parametrize("old, new, message", [
     ("kind: gpu", "kind: gpus", r":1: unknown kind 'gpus'; did you mean 'gpu'\?"),
-    ("kind: gpu\n", "", r": missing key 'kind' \(valid: attacc, cent, gpu, gpu-cpu, gpu-offload, lol-pim, "),
+    ("kind: gpu\n", "", r": missing key 'kind' \(valid: attacc, cent, cxl-pnm, gpu, gpu-cpu, gpu-offload, lol-pim, "),
     ("  count: 8", "  cuont: 8", r":5: unknown key 'gpu\.cuont'; did you mean 'count'\?"),
     ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
     ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),

@@ -346,7 +346,8 @@ def die(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("cent-cxlpnm", "cent-attacc-tok", "cent-neupim-tok", "cent-tco-ratio", by=())
 def other_systems(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable({"cent-cxlpnm": "Nobody published how CXL-PNM's units reach their throughput, nor its batch.",
+    raise NotCheckable({"cent-cxlpnm": "Nobody published the peak of CXL-PNM's processor, the number of devices and "
+                                       "the batch. cxl-pnm.yaml has assumptions for them.",
                         "cent-attacc-tok": "Prices of AttAcc's devices, batches and contexts are not published.",
                         "cent-neupim-tok": "Prices of NeuPIM's devices and its schedule of requests are not published.",
                         "cent-tco-ratio": "Prices of HBM-PIM devices are not published."}[claim])
