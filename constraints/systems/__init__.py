@@ -321,9 +321,11 @@ class UnitChoice(Strict):
 class Overlaps(Strict):
     """Operators of a decode step that run at the same time, on GPUs and on units beside memory."""
 
-    pipelining: Literal["none", "transfers", "heads"] = Field(
-        default="none", description="transfers: a head's transfers go while the units attend for another head; heads: "
-                                    "so do its projections on the GPU")
+    pipelining: Literal["none", "transfers", "heads", "sub-batches"] = Field(
+        default="none", description="transfers: a head's transfers go while the units attend for another; heads: so do "
+                                    "its projections; sub-batches: halves of the requests take turns")
+    least_batch: int = Field(default=2, ge=2, le=1 << 24, exclude_if=lambda value: value == 2,
+                             description="sub-batches: fewest requests that are split into halves")
     feed_forward: bool = Field(default=False, description="the units take a share of the FFN, by their bandwidth")
     source: str
 

@@ -86,14 +86,19 @@ class GridLatency:
         part_t = (tokens - low_t) / (high_t - low_t) if high_t > low_t else 0.0
         low_s = min(int(spread / SPREAD_STEP), MOST_SPREAD - 1) if self.system.spread_matters else 0
         part_s = min(spread / SPREAD_STEP - low_s, 1.0) if self.system.spread_matters else 0.0
-        total = least = 0.0
+        least, values = 0.0, list[tuple[float, float]]()
         for count, weight_b in ((low_b, 1 - part_b), (high_b, part_b)):
             for step, weight_s in ((low_s, 1 - part_s), (low_s + 1, part_s)):
                 points = [(weight, *self._at(count, size, step)) for size, weight in
                           ((low_t, 1 - part_t), (high_t, part_t)) if weight and weight_b * weight_s]
                 if points:
-                    total += weight_b * weight_s * math.log(sum(weight * attention for weight, attention, _ in points))
+                    values.append((weight_b * weight_s, sum(weight * attention for weight, attention, _ in points)))
                     least += weight_b * weight_s * sum(weight * one for weight, _, one in points)
+        if any(value <= 0 for _, value in values):     # fully hidden: no logarithm
+            return sum(weight * value for weight, value in values), least
+        total = 0.0
+        for weight, value in values:
+            total += weight * math.log(value)
         return math.exp(total), least
 
     def _at(self, batch: int, tokens: int, step: int) -> tuple[float, float]:

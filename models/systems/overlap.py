@@ -1,21 +1,23 @@
 """Overlaps of a decode step on GPUs with units beside memory: compositions of its operators.
 
+Interleaving of sub-batches: GPU and units take turns with two halves of the requests (NeuPIMs, ASPLOS 2024).
+
 Head-level pipelining: heads pass projection, transfer and attention one after the other. All but one head's share of the
 shorter part is hidden. Feed-forward co-processing: the units take a share of the FFN, by their bandwidth or their
-operations over the sum of both sides. Both are from AttAcc (Park et al., ASPLOS 2024), with the conditions of its
+operations over the sum of both sides. These two are from AttAcc (Park et al., ASPLOS 2024), with the conditions of its
 public simulator. Energy does not change.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .results import Cost
 
-__all__ = ["NearMemory", "Parts", "feed_forward", "pipelined"]
+__all__ = ["NearMemory", "Parts", "feed_forward", "interleaved", "pipelined"]
 
 
 @dataclass(frozen=True)
@@ -83,6 +85,44 @@ def pipelined(costs: Mapping[str, Cost], parts: Parts, share: float, *, projecti
     for name in parts.hidden:
         out[name] = costs[name].lasting(np.zeros_like(attention))
     return out
+
+
+def interleaved(halves: Sequence[Mapping[str, Cost]], attended: Mapping[str, Cost], sizes: Sequence[int]
+                ) -> tuple[dict[str, Cost], dict[str, Cost]]:
+    """Costs of the layer with two sub-batches: while the units attend for one, the GPU works for the other.
+
+    Parameters
+    ----------
+    halves
+        Costs on the GPU of each sub-batch by operator. Each reads all weights.
+    attended
+        Costs of attention for both together, transfers included. Each sub-batch takes its share of them.
+    sizes
+        Requests of each sub-batch.
+
+    Returns
+    -------
+    tuple of dict
+        Costs on the GPU, and of the attention that is not hidden behind them.
+    """
+    linear = {name: _sum([half[name] for half in halves]) for name in halves[0]}
+    if not attended:
+        return linear, {}
+    whole = np.asarray(sum(np.asarray(cost.time_s, float) for cost in attended.values()), float)
+    own = [sum(np.asarray(cost.time_s, float) for cost in half.values()) for half in halves]
+    left = sum(np.maximum(whole * (size / sum(sizes)) - other, 0.0)
+               for size, other in zip(sizes, reversed(own), strict=True))
+    ratio = np.divide(left, whole, out=np.zeros_like(whole), where=whole > 0)
+    return linear, {name: cost.lasting(cost.time_s * ratio) for name, cost in attended.items()}
+
+
+def _sum(costs: Sequence[Cost]) -> Cost:
+    """One after the other."""
+    first, *others = costs
+    for one in others:
+        first = Cost(first.time_s + one.time_s, {key: pj + one.energy_pj[key] for key, pj in first.energy_pj.items()},
+                     {key: pj + one.levels_pj[key] for key, pj in first.levels_pj.items()}, first.compute_bound)
+    return first
 
 
 def feed_forward(cost: Cost, units: NearMemory, *, gpu_flops_per_s: float, batch: int, element_bytes: int) -> Cost:

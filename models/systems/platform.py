@@ -19,7 +19,7 @@ from ...constraints.systems import FILES, GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
 from .measured import MeasuredGpu
-from .overlap import NearMemory, Parts, feed_forward, pipelined
+from .overlap import NearMemory, Parts, feed_forward, interleaved, pipelined
 from .results import Capacity, Cost
 from .roofline import Roofline
 from .system import GIB, Assumption, StepCost, System, largest
@@ -93,6 +93,7 @@ class GpuPlatform(System):
         overlaps = getattr(description.spec, "overlaps", None)
         #: Operators that run at the same time, where the system's file says so.
         self.pipelining: str = "none" if overlaps is None else overlaps.pipelining
+        self.least_batch: int = 2 if overlaps is None else overlaps.least_batch
         self.near_memory: NearMemory | None = None
         if overlaps is not None and overlaps.feed_forward:
             self.near_memory = self.units_bandwidth()
@@ -173,7 +174,9 @@ class GpuPlatform(System):
             f"{gpu.memory_utilisation:g} of the bandwidth; {quantised}")
         together = {"none": "operators of a layer run one after the other; nothing overlaps",
                     "transfers": "transfers of a head run beside the attention of others",
-                    "heads": "projections and transfers of a head run beside the attention of others"}[self.pipelining]
+                    "heads": "projections and transfers of a head run beside the attention of others",
+                    "sub-batches": "the units attend for a half of the requests while the GPU works for the other half, "
+                                   f"from {self.least_batch} requests on"}[self.pipelining]
         if self.near_memory is not None:
             together += "; the units take a share of the FFN"
         return {
@@ -206,28 +209,40 @@ class GpuPlatform(System):
         """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator. With ``attention``
         false, attention and the operators that overlap with it are left out. ``attended`` is the cost of attention,
         where it is known."""
-        out: dict[str, Cost] = {}
-        projections: dict[str, float] = {}
-        for op in layer_operators(model, micro.size, contexts, self.tp):
-            if op.kind == "attention":
-                if attention and attended is None:
-                    attended = self.attention(model, micro, contexts)
-                out.update(attended or {})
-                continue
-            if op.name in PROJECTIONS:
-                projections[op.name] = op.flops
-            cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
-            out[op.name] = cost.scaled(1, self.tp)
-            if self.near_memory is not None and op.kind == "gemm" and op.name not in PROJECTIONS:
-                out[op.name] = feed_forward(out[op.name], self.near_memory, batch=micro.size,
-                                            gpu_flops_per_s=self.spec.gpu.peak_tflops * 1e12, element_bytes=op.dtype_bytes)
-        if self.pipelining == "none":
+        if attention and attended is None:
+            attended = self.attention(model, micro, contexts)
+        if self.pipelining == "sub-batches" and micro.size >= self.least_batch:
+            sizes = [micro.size - micro.size // 2, micro.size // 2]
+            halves = [self._linear_costs(model, size, contexts, {})[0] for size in sizes]
+            linear, left = interleaved(halves, attended or {}, sizes)
+            return linear | left
+        out, projections = self._linear_costs(model, micro.size, contexts, attended or {})
+        if self.pipelining in ("none", "sub-batches"):
             return out
         if attended is None:
             return {name: cost for name, cost in out.items() if self.pipelining != "heads" or name not in PROJECTIONS}
         parts = Parts(projections, self.transfers, tuple(name for name in attended if name not in self.transfers),
                       self.hidden)
         return pipelined(out, parts, self.tp / model.heads, projections=self.pipelining == "heads")
+
+    def _linear_costs(self, model: ModelShape, requests: int, contexts: np.ndarray, attended: Mapping[str, Cost]
+                      ) -> tuple[dict[str, Cost], dict[str, float]]:
+        """Costs of a layer's operators for so many requests, with ``attended`` in its place, and the operations of its
+        projections."""
+        out: dict[str, Cost] = {}
+        projections: dict[str, float] = {}
+        for op in layer_operators(model, requests, contexts, self.tp):
+            if op.kind == "attention":
+                out.update(attended)
+                continue
+            if op.name in PROJECTIONS:
+                projections[op.name] = op.flops
+            cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
+            out[op.name] = cost.scaled(1, self.tp)
+            if self.near_memory is not None and op.kind == "gemm" and op.name not in PROJECTIONS:
+                out[op.name] = feed_forward(out[op.name], self.near_memory, batch=requests,
+                                            gpu_flops_per_s=self.spec.gpu.peak_tflops * 1e12, element_bytes=op.dtype_bytes)
+        return out, projections
 
     def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
                     attention: bool = True) -> list[dict[str, Cost]]:

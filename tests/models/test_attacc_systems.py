@@ -25,7 +25,7 @@ from bankside.models.attacc import AttentionLayer, LayerTimer
 from bankside.models.llm import load_model, simulated_models
 from bankside.models.systems import load_system
 from bankside.models.systems.attacc_reference import COMPONENTS, CONDITIONS, compare, read_reference
-from bankside.models.systems.overlap import NearMemory, Parts, feed_forward, pipelined
+from bankside.models.systems.overlap import NearMemory, Parts, feed_forward, interleaved, pipelined
 from bankside.models.systems.platform import MicroBatch
 from bankside.models.systems.results import Cost
 from bankside.models.systems.tiles import find_tiling
@@ -275,6 +275,22 @@ def test_pipelining_of_four_heads_by_hand(attention, moved, linear, projections,
     assert float(np.max(out["attention"].time_s)) == attention and list(out) == list(costs)
 
 
+@pytest.mark.parametrize("attention, expected", [
+    (4.0, 0.0),               # hidden: 2.5 behind the small half's 3 on the GPU, 1.5 behind the large half's 5
+    (6.0, 0.75),              # the large half attends for 3.75, the small half's 3 on the GPU hide all but 0.75
+    (16.0, 7.0 + 1.0)])       # 10 less 3, 6 less 5
+def test_sub_batches_by_hand(attention, expected):
+    """Five of eight requests take 5 on the GPU, three take 3; each has its share of attention."""
+    halves = [{"qkv": Cost(4.0, {"gpu": 2.0}), "ffn": Cost(1.0, {"gpu": 1.0})},
+              {"qkv": Cost(2.0, {"gpu": 2.0}), "ffn": Cost(1.0, {"gpu": 1.0})}]
+    attended = {"attention": Cost(np.array([attention * 0.75]), {"unit": 7.0}), "softmax": Cost(attention * 0.25)}
+    linear, left = interleaved(halves, attended, [5, 3])
+    assert {name: cost.time_s for name, cost in linear.items()} == {"qkv": 6.0, "ffn": 2.0}
+    assert linear["qkv"].energy_pj == {"gpu": 4.0} and left["attention"].energy_pj == {"unit": 7.0}
+    assert float(np.max(left["attention"].time_s + left["softmax"].time_s)) == pytest.approx(expected)
+    assert interleaved(halves, {}, [5, 3])[1] == {}
+
+
 def test_feed_forward_by_hand():
     """Units of 9 times the bandwidth: for 3 requests they do as much as 3 GPUs; of 200 operations a second, two thirds."""
     units = NearMemory(200.0, 9.0)
@@ -300,7 +316,7 @@ def test_overlaps_of_systems_with_units(name, near):
     """Pipelined systems are faster by what they hide; the serving engine has the same step, from a grid for tiers."""
     model = load_model("qwen1.5-7b")
     steps = {}
-    for pipelining in ("none", "transfers", "heads"):
+    for pipelining in ("none", "transfers", "heads", "sub-batches"):
         system = load_system(name, {"overlaps": OVERLAPS | {"pipelining": pipelining}})
         system.prepare(model, MadeUp(), False)
         assert (system.assumptions()["overlap"].value is None) == (pipelining == "none")
@@ -309,6 +325,9 @@ def test_overlaps_of_systems_with_units(name, near):
         assert served.decode_seconds(np.full(16, 4096)) == pytest.approx(steps[pipelining].total_s[1], rel=near)
     assert all(steps["none"].total_s >= steps["transfers"].total_s)
     assert all(steps["transfers"].total_s > steps["heads"].total_s)
+    # Each half of the requests reads the weights, so products take longer, and attention is behind them or shorter.
+    assert all(steps["sub-batches"].seconds["qkv"] > steps["none"].seconds["qkv"])
+    assert all(steps["sub-batches"].seconds["attention"] < steps["none"].seconds["attention"])
     assert all(np.all(steps["heads"].energy_pj[key] == pj) for key, pj in steps["none"].energy_pj.items())
 
 
@@ -466,7 +485,7 @@ TILES_GROUP = re.search(r"  tiles:\n(?:    .*\n)+", FILES["gpu-hbm"].read_text()
     ("gpu-hbm", "  rule: attacc-simulator\n" + TILES_GROUP, "  attention: per-head\n",
      r":3: gpu: attention per head needs the group 'tiles' \(rule roofline\)$"),
     ("dgx-attacc", "  pipelining: heads", "  pipelining: head",
-     r": overlaps\.pipelining: input should be 'none', 'transfers' or "),
+     r": overlaps\.pipelining: input should be 'none', 'transfers', 'heads' or 'sub-batches', not 'head'"),
     ("dgx-attacc", "command_energy:", "comand_energy:", r": unknown key 'comand_energy'; did you mean 'command_energy'"),
     ("attacc", "energy:\n  unit_power_ratio: 3\n  source: t", "extra: t", r"unknown key 'extra'"),
 ])
@@ -558,3 +577,33 @@ def test_tile_sizes_are_data():
     spec = TileSpec(processors=4, l1_kib=64, l2_mib=1, sizes=[16], l1_depth=8, l2_parts=4, source="a test")
     found = find_tiling(spec, 16, 80, 64, 1, 2, split=True)
     assert float(found.busy) == 5 / 8 and float(found.shared_bytes) == (5 * 16 * 64 + 80 * 64 + 16 * 80) * 2
+
+
+# NeuPIMs -----------------------------------------------------------------------------------------------------------------
+
+
+def test_neupims_interleaves_from_256_requests_on():
+    model, system = load_model("opt-30b"), load_system("neupims")
+    few, many = (system.decode_step(model, batch, np.array([376])) for batch in (255, 256))
+    plain = load_system("neupims", {"overlaps.pipelining": "none"}).decode_step(model, 255, np.array([376]))
+    assert few.total_s == plain.total_s and few.seconds.keys() == plain.seconds.keys()
+    assert many.seconds["attention"] == 0 < few.seconds["attention"]      # hidden behind products of the other half
+    # The products of 128 requests are limited by the weights, which each half reads.
+    assert many.seconds["ffn_up"] == pytest.approx(2 * system.decode_step(model, 128, np.array([376])).seconds["ffn_up"])
+
+
+def test_neupims_attends_at_the_pace_of_its_memory():
+    """Its HBM2: a column of all 32 banks every two cycles. A head of 128 elements and 8,192 tokens has 2 x 2 MB."""
+    model, system = load_model("gpt-175b"), load_system("neupims")
+    heads = 32                                       # one a channel
+    work = system.layer_work(model, 8192, heads)
+    assert work.reads == heads * 2 * 8192 * 128 * 2 / (32 * 32)
+    assert work.seconds > work.reads / 32 * 2e-9     # rows are opened, and scores move
+    assert work.seconds < 2 * work.reads / 32 * 2e-9
+    assert system.available_bytes_per_device == 80 << 30
+
+
+def test_what_neupims_does_not_state_is_an_assumption():
+    own, base = load_system("neupims").description.parts[::-1]
+    for source in (own.energy.source, base.memory.source, base.parallelism.source, base.link.source, base.energy.source):
+        assert source.startswith("assumption")

@@ -432,7 +432,7 @@ def test_die_area_by_hand():
 def test_built_in_systems():
     assert system_names() == ["aimx-pim", "attacc", "cent", "cxl-pnm", "dgx-attacc", "dgx-cpu", "dgx-h100", "dgx",
                               "gpu-a100", "gpu-aimx-pim", "gpu-gddr-8", "gpu-gddr", "gpu-hbm", "gpu-lol-pim", "gpu-only",
-                              "l-pim", "lol-pim", "ls-pim", "pam-hbm-only", "pam", "vllm-offload"]
+                              "l-pim", "lol-pim", "ls-pim", "neupims-npu", "neupims", "pam-hbm-only", "pam", "vllm-offload"]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name

@@ -349,5 +349,6 @@ def other_systems(evidence: Evidence, claim: str) -> Finding:
     raise NotCheckable({"cent-cxlpnm": "Nobody published the peak of CXL-PNM's processor, the number of devices and "
                                        "the batch. cxl-pnm.yaml has assumptions for them.",
                         "cent-attacc-tok": "Prices of AttAcc's devices, batches and contexts are not published.",
-                        "cent-neupim-tok": "Prices of NeuPIM's devices and its schedule of requests are not published.",
+                        "cent-neupim-tok": "Prices, number and split of NeuPIM's devices and the schedule of requests "
+                                           "are not published. neupims.yaml has assumptions for the system.",
                         "cent-tco-ratio": "Prices of HBM-PIM devices are not published."}[claim])
