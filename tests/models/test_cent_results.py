@@ -8,7 +8,7 @@ import pytest
 
 from bankside.cli import main
 from bankside.models.papers import paper_packages
-from bankside.models.papers.cent.table import COLUMNS, CONFIGURATIONS, Configuration, results, rows
+from bankside.models.papers.cent.table import COLUMNS, CONFIGURATIONS, Configuration, groups, results, rows
 
 #: Rows of CENT's processed_results.csv, of prefill (128, 256, 384 and 512 tokens): configuration; seconds of 512 tokens,
 #: tokens/s, mJ a token, W.
@@ -38,12 +38,21 @@ def test_nineteen_configurations_use_their_devices() -> None:
     assert sum(len(one.positions()) for one in CONFIGURATIONS) == 19 * 4096 + 3
 
 
+def test_groups_have_each_configuration_once() -> None:
+    """Blocks on ten, sixteen and eight channels are apart; all others of a model are together, and come first."""
+    found = groups(CONFIGURATIONS)
+    assert sorted(one for group in found for one in group) == sorted(CONFIGURATIONS)
+    assert [len(group) for group in found] == [6, 6, 4, 1, 1, 1]
+    assert all(len({one.model for one in group}) == 1 for group in found)
+
+
 def test_processes_change_nothing(tmp_path) -> None:
-    some = [one for one in CONFIGURATIONS if one.model == "Llama2-7B"][-2:]
-    one, two = (results(configurations=some, processes=count, positions=(1, 700)) for count in (1, 2))
+    some = [one for one in CONFIGURATIONS if one.model == "Llama2-7B" and one.tensor in (1, 8)]
+    one, two = (results(configurations=some, processes=count, positions=(1, 40)) for count in (1, 2))
     assert one == two
     table = list(csv.DictReader(one.splitlines()))
-    assert tuple(table[0]) == COLUMNS and [row["Sequence length"] for row in table] == ["1", "700"] * 2
+    assert tuple(table[0]) == COLUMNS and [row["Sequence length"] for row in table] == ["1", "40"] * 3
+    assert [row["Pipeline parallelism"] for row in table] == ["32", "32", "8", "8", "1", "1"]
 
 
 def test_only_papers_with_results_write_them(capsys) -> None:

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....constraints.cent_isa import INSTRUCTIONS, PAPER, WORD
 from ....constraints.errors import ConfigError
+from ....constraints.units.cent_decoder import PRESETS as DECODERS
+from ....constraints.units.cent_pnm import PRESETS as PNM
+from ....constraints.units.cent_riscv import PRESETS as CORES
 from ...cent.block import BANKS, LANES, LATCHES, ROW
 from ...cent.costs import transfers
 from ...cost import controller_cost, load_costs, system_usd
@@ -47,7 +51,7 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
         "cent-pu-acc": LATCHES,
         "cent-pnm-acc": {"units": spec.pnm.units, "lanes": spec.pnm.lanes},
         "cent-pnm-red": {"units": spec.pnm.units, "inputs": spec.pnm.lanes},
-        "cent-pnm-exp": {"units": spec.pnm.units, "lanes": spec.pnm.lanes, "taylor_order": None},
+        "cent-pnm-exp": {"units": spec.pnm.units, "lanes": spec.pnm.lanes, "taylor_order": PNM["cent-taylor"].order},
         "cent-pnm-rv": spec.pnm.cores,
         "cent-lanes": {"host": None, "device": spec.link.lanes},
         "cent-timing": {"tRCDRD": p["nRCDRD"] * ns, "tRAS": p["nRAS"] * ns, "tCL": p["nCL"] * ns,
@@ -66,8 +70,24 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
         "cent-dp-share": "bf16",
         "cent-scale-16gb": 2 * units * bank / GIB,
     }
-    why = {"cent-tflops": "The paper's prefix is 1024.", "cent-bw": "The paper's prefix is 1024."}.get(claim, "")
+    why = {"cent-tflops": "The paper's prefix is 1024.", "cent-bw": "The paper's prefix is 1024.",
+           "cent-pnm-exp": "The order is the one of the preset cent-taylor; the default is within 1 ulp."}.get(claim, "")
     return Finding(values[claim], "cent.yaml and gddr6-aim", why, tolerance=0.01)
+
+
+@CHECKS.of("cent-sb", "cent-ib", "cent-rv-ib", "cent-dvcount", "cent-isa", by=Source.SETTING)
+def units(evidence: Evidence, claim: str) -> Finding:
+    """Sizes of the generated units, presets ``cent``, and instructions. Arithmetic ones come first, then transfers."""
+    pnm, names = PNM["cent"], [one.mnemonic for one in INSTRUCTIONS.values() if one.source == PAPER]
+    transfers_from = names.index("SEND_CXL")
+    values: dict[str, Any] = {
+        "cent-sb": {"kb": pnm.gpr_bytes / 1024, "slots": pnm.registers, "slot_bits": 8 * pnm.gpr_bytes // pnm.registers},
+        "cent-ib": DECODERS["cent"].buffer_bytes / 2**20,
+        "cent-rv-ib": CORES["cent"].memory_bytes / 1024,
+        "cent-dvcount": WORD.widths["DV"],
+        "cent-isa": {"arithmetic": names[:transfers_from], "movement": names[transfers_from:]},
+    }
+    return Finding(values[claim], "presets cent of the units, words of cent_isa.py")
 
 
 @CHECKS.of("cent-pp-xfer", "cent-tp-xfer", "cent-hybrid-ex", "cent-batch", "cent-devs", "cent-workload", by=Source.SETTING)

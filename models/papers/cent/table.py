@@ -10,7 +10,7 @@ from ...systems import load_system
 from ...systems.cent import CentSystem
 from ..ahead import side_by_side
 
-__all__ = ["COLUMNS", "CONFIGURATIONS", "Configuration", "results", "rows", "system_of"]
+__all__ = ["COLUMNS", "CONFIGURATIONS", "Configuration", "groups", "results", "rows", "system_of"]
 
 COLUMNS = ("Model", "Device number", "Pipeline parallelism", "Tensor parallelism", "Channels per device",
            "Channels per block", "Sequence length", "PIM latency", "CXL latency", "Acc latency", "TransformerBlock latency",
@@ -32,7 +32,7 @@ class Configuration(NamedTuple):
         return [*range(1, 4097), *self.more]
 
 
-#: All 19, the costly ones first: processes take one after the other.
+#: All 19.
 CONFIGURATIONS = (
     Configuration("Llama2-13B", 20, 40, 1), Configuration("Llama2-70B", 32, 80, 1, (6400, 14592, 30976)),
     Configuration("Llama2-70B", 32, 32, 1), Configuration("Llama2-13B", 20, 20, 1), Configuration("Llama2-7B", 8, 32, 1),
@@ -69,11 +69,26 @@ def _text(one: Configuration, positions: Sequence[int] | None = None) -> str:
     return "".join(",".join(map(str, row)) + "\n" for row in rows(one, positions))
 
 
+def groups(configurations: Sequence[Configuration]) -> list[tuple[Configuration, ...]]:
+    """Configurations that a process computes one after the other, the costly groups first. Blocks of a model that have
+    all channels of a device share parts of their programs, whose times the process looks up."""
+    out: dict[tuple[str, int], list[Configuration]] = {}
+    for one in configurations:
+        out.setdefault((one.model, one.devices if one.pipeline <= one.devices else -one.pipeline), []).append(one)
+    return sorted((tuple(group) for group in out.values()), key=len, reverse=True)
+
+
+def _texts(group: Sequence[Configuration], positions: Sequence[int] | None = None) -> list[str]:
+    return [_text(one, positions) for one in group]
+
+
 def results(progress: Callable[[str], None] = lambda text: None, configurations: Sequence[Configuration] = CONFIGURATIONS,
             processes: int | None = None, positions: Sequence[int] | None = None) -> str:
-    """All rows as CSV. Configurations are computed side by side, one for each core.
+    """All rows as CSV. :func:`groups` of configurations are computed side by side, one for each core.
 
     ``positions``: tokens of the rows, in place of 1 to 4096 and the contexts beyond.
     """
-    parts = side_by_side(_text, configurations, [positions] * len(configurations), progress=progress, processes=processes)
-    return ",".join(COLUMNS) + "\n" + "".join(parts)
+    together = groups(configurations)
+    parts = side_by_side(_texts, together, [positions] * len(together), progress=progress, processes=processes)
+    texts = {one: text for group, made in zip(together, parts, strict=True) for one, text in zip(group, made, strict=True)}
+    return ",".join(COLUMNS) + "\n" + "".join(texts[one] for one in configurations)
