@@ -55,7 +55,8 @@ class PnmClocks:
 def pnm_clocks(spec: CentPnmSpec, model: ModelShape, tokens: int) -> PnmClocks:
     """Clocks of the units for a token of one block that attends to ``tokens`` tokens.
 
-    The system's file has the clocks and their source. A measurement of the unit replaces them here.
+    The system's file has the clocks and their source: the authors' simulator. Records of ``cent-pnm`` and ``cent-riscv``
+    do not replace them yet.
     """
     hidden, heads = model.hidden_size, model.heads
     scalar = spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks
