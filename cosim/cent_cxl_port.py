@@ -26,6 +26,9 @@ __all__ = ["Fabric", "FabricRig", "Outcome", "Session", "bench", "random_session
 
 REQ, RWD, DRS, NDR = MessageClass
 
+#: Cycle of what does not happen.
+NEVER = 1 << 62
+
 #: Address bits of the memory past the shared buffer that the bench keeps.
 PLACE_BITS = 3
 
@@ -302,11 +305,41 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
     run.outputs.update({name: _sorted(run.outputs[name], key, targets[name]) for name, key in keys.items()})
     mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, targets)
     outcome = Outcome(run, played.vectors, mismatches, first, notes, session=session, targets=targets, flits={})
+    for n in devices:
+        _require_whole_transfers(outcome, n, keys[f"write_{n}"])
     if rig.seen:
         for name in seen:
             outcome.flits[name] = seen_flits(link, outcome, name)
         _compare_lines(fabric, session, outcome)
     return outcome
+
+
+def _require_whole_transfers(outcome: Outcome, device: int, sources: np.ndarray) -> None:
+    """Require that each RECV_CXL ends after the last slot of its transfer is in the shared buffer.
+
+    ``sources``: node that writes each slot of the device, in the order of the writes.
+    """
+    run, model, done, waiting = outcome.run, outcome.session.model, {"write": 0, "received": 0}, 0
+    for number, episode in enumerate(outcome.session.episodes):
+        cycles, owners = {}, np.zeros(0, np.int64)
+        for name in done:
+            count = int(outcome.targets[f"{name}_{device}"][number])
+            cycles[name] = run.output_cycles[f"{name}_{device}"][done[name]:done[name] + count]
+            if name == "write":
+                owners = sources[done[name]:done[name] + count]
+            done[name] += count
+        ends = []
+        for sender, commands in enumerate(episode.commands):
+            sizes = [one.opsize for one in commands if one.op in (PortOp.SEND_CXL, PortOp.BCAST_CXL) and one.opsize
+                     and device + 1 in model.targets(sender, one)]
+            mine = cycles["write"][owners[:len(cycles["write"])] == sender + 1]
+            last = np.cumsum(sizes, dtype=np.int64) - 1
+            ends += [int(mine[n]) if n < len(mine) else NEVER for n in last]
+        ends = [-1] * waiting + sorted(ends)
+        early = [int(cycle) for cycle, whole in zip(cycles["received"], ends, strict=False) if cycle <= whole]
+        outcome.require(not early and len(cycles["received"]) <= len(ends),
+                        f"received_{device}: RECV_CXL of episode {number} ends before its transfer is whole")
+        waiting = max(len(ends) - len(cycles["received"]), 0)
 
 
 def _compare_lines(fabric: Fabric, session: Session, outcome: Outcome) -> None:

@@ -125,6 +125,14 @@ class _Beat(NamedTuple):
     credits: Signal
 
 
+class _Leaving(NamedTuple):
+    """What leaves: the tile's score bank, the query of its maximum or sum, and whether outputs leave."""
+
+    bank: Signal
+    query: Signal | int
+    outputs: Value
+
+
 class PamPu(wiring.Component):
     """Local attention of one query, or of a group of queries, over the tokens of one bank, tile by tile.
 
@@ -207,7 +215,7 @@ class PamPu(wiring.Component):
             cores = [PamPu(self._config.core) for _ in range(self._config.multipliers_per_lane)]
             connect_cores(m, self._config, self, cores, [shared(platform, core, "core") for core in cores])
             return m
-        phases = self._phases(m)
+        sequencer, phases = self._phases(m)
         query = self._query_buffer(m)
         parts = self._parts(m)
         memory = self._score_memory(m)
@@ -219,18 +227,20 @@ class PamPu(wiring.Component):
         turn = self._softmax(m, tiles, memory, parts.softmax)
         self._score_ports(m, counters, memory, parts, turn)
         outputs = self._outputs_of(m, counters, beat, parts.vector)
-        from_bank = self._results(m, tiles, outputs)
+        leaving = self._results(m, tiles, outputs)
         if platform == "formal":
-            self._check(m, counters, beat, query, tiles, parts, turn, outputs, partial_read, from_bank)
+            self._check(m, counters, beat, query, tiles, parts, turn, outputs, partial_read, leaving)
+            if self._several:
+                self._check_queries(m, sequencer.probe, phases, tiles, leaving)
         return m
 
     def _phases(self, m):
-        """Stream of the K and V phases of all steps, in order."""
+        """The sequencer, and behind it the stream of the K and V phases of all steps, in order."""
         m.submodules.sequencer = sequencer = TileSequencer(self._config)
         m.submodules.phases = phases = StreamRegister(phase_layout(self._config))
         wiring.connect(m, command=wiring.flipped(self.command), sequencer=sequencer.i)
         wiring.connect(m, sequencer=sequencer.o, phases=phases.i)
-        return phases
+        return sequencer, phases
 
     def _query_buffer(self, m):
         config = self._config
@@ -558,13 +568,13 @@ class PamPu(wiring.Component):
         return outputs
 
     def _results(self, m, tiles, outputs):
-        """Send m, l and the chunks of O, tile by tile. Returns the score bank of the tile that leaves."""
+        """Send m, l and the chunks of O, tile by tile. Returns what of a tile leaves."""
         out, told = self.result, tiles.told
         from_bank = Signal()
         query = Signal(range(self._config.queries)) if self._several else 0
         number = [out.p.query.eq(query)] if self._several else []
         entry = self._entry(from_bank, query)
-        with m.FSM():
+        with m.FSM() as fsm:
             with m.State("MAXIMUM"):
                 m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(tiles.maxima[entry]),
                              out.p.kind.eq(Kind.MAXIMUM), *number]
@@ -598,9 +608,9 @@ class PamPu(wiring.Component):
                     m.next = "MAXIMUM"
                 if self._several:
                     m.d.comb += out.p.query.eq(outputs.o.p.query)
-        return from_bank
+        return _Leaving(from_bank, query, fsm.ongoing("OUTPUT"))
 
-    def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, from_bank):
+    def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, leaving):
         def flying(event, cycles, name):
             """How often ``event`` was 1 in the last ``cycles`` cycles, and whether it was 1 ``cycles`` cycles ago."""
             history = Signal(cycles, name=name)
@@ -619,7 +629,7 @@ class PamPu(wiring.Component):
             Assert(query_buffer.available <= config.query_beats, "PamPu: the query fits its buffer"),
             Assert(~query_buffer.read | (query_buffer.offset < query_buffer.available),
                    "PamPu: a query beat that is read is there"),
-            Assert(~(out.valid & (out.p.kind == Kind.SUM)) | tiles.told[from_bank],
+            Assert(~(out.valid & (out.p.kind == Kind.SUM)) | tiles.told[leaving.bank],
                    "PamPu: the sum that leaves is that of the maximum"),
         ]
         for b in range(config.score_tiles):
@@ -640,6 +650,26 @@ class PamPu(wiring.Component):
                 Assert(~(partial_read & here & softmax.start & softmax_here),
                        "PamPu: a partial score and a score are never read at once"),
             ]
+
+    def _check_queries(self, m, steps, phases, tiles, leaving):
+        """The number of queries of a step, from the command to the tile's last sum. For a proof."""
+        def legal(queries):
+            return (queries != 0) & (queries <= self._config.queries)
+
+        phase = phases.o
+        m.d.comb += [
+            Assert(~steps.keys | legal(steps.queries), "PamPu: a step has a legal number of queries"),
+            Assert((steps.held == 0) | legal(steps.older.queries), "PamPu: so has the tile whose V is due"),
+            Assert((steps.held < 2) | legal(steps.newer.queries), "PamPu: so has the tile after it"),
+            Assert(~phase.valid | legal(phase.p.queries), "PamPu: so has a phase"),
+            phases.probe.index.eq(1),
+            Assert((phases.probe.level < 2) | legal(phases.probe.item.queries), "PamPu: so has the phase after it"),
+            *(Assert(~occupied | legal(groups), "PamPu: so has the tile of an occupied bank")
+              for occupied, groups in zip(tiles.occupied, tiles.groups, strict=True)),
+            Assert(~leaving.outputs | (leaving.query == 0), "PamPu: outputs leave after the last query's sum"),
+            Assert((leaving.query == 0) | (tiles.told[leaving.bank] & (leaving.query < tiles.groups[leaving.bank])),
+                   "PamPu: only queries of the tile have a maximum and a sum"),
+        ]
 
 
 def _maximum(running, score, first, fmt):

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 
 import pytest
 
-from bankside import inventory, measuring
+from bankside import generate, inventory, measuring
 from bankside.constraints.records import Measurement, Outcome
 from bankside.cosim.build import LEVEL
 from bankside.records import SHIPPED, RecordFolder, completed
@@ -90,6 +91,31 @@ def test_a_measurement_that_is_not_made_is_told(tmp_path, monkeypatch, pu_record
         1, "6 of 12 measurements were not made; `bankside synth pam-pu .*` failed: no such tool")
     listed = cli("records", "pam-pu", "--json").json
     assert [one["state"] for one in listed["measurements"]] == ["own", "missing"] * 6 and listed["differ"] is None
+
+
+@pytest.mark.parametrize("kind", ["sim", "synth"])
+def test_record_of_the_same_verilog_is_renewed(tmp_path, pu_record, kind):
+    """Other sources of the hardware, which write what was measured: the results stay, and their origin is of today. The
+    record stays stale if the Verilog, a latency that the bench takes, or anything else differs."""
+    selection = select("pam-pu", preset="pam-hbm")
+    folder = RecordFolder(tmp_path / "own", shipped=tmp_path / "none")
+    plain = pu_record(kind)
+    digest = hashlib.sha256(generate.verilog(selection).split("\n", 3)[3].encode()).hexdigest()
+    latency = generate.latency(selection) if kind == "sim" else {}
+    measurement = Measurement.of(kind, "pam-pu", selection.config, preset="pam-hbm")
+
+    def renewed(change=(), **keys):
+        origin = {**plain.made_from, "hardware": "0" * 32, **dict(change)}
+        folder.write(plain.model_copy(update={"made_from": origin, "verilog_sha256": digest, "latency": latency, **keys}))
+        return inventory.renew(folder, measurement)
+
+    assert not renewed({"flow": "0" * 32} if kind == "synth" else {"bench": "0" * 32})
+    assert not renewed(verilog_sha256="0" * 64) and not renewed(latency={"more": 1})
+    assert folder.find(measurement) is None
+    assert renewed()
+    found = folder.find(measurement)
+    assert found.made_from == plain.made_from and found.results == plain.results
+    assert not inventory.renew(folder, measurement)     # it is not stale
 
 
 def test_listing(cli, monkeypatch, pu_record, tmp_path):

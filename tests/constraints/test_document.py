@@ -193,7 +193,8 @@ def read(text):
 
 
 @pytest.mark.parametrize("text", [path.read_text() for path in sorted(FOLDER.glob("*.yaml"))[:4]] + [
-    "a: '010'\nb: \"1\"\nc: |\n  12\nd: >-\n  e\n", "a: &x [1]\nb: *x\n", "a: \x01", "a:\n\t- b", "[" * 5000])
+    "a: '010'\nb: \"1\"\nc: |\n  12\nd: >-\n  e\n", "a: &x [1]\nb: *x\n", "a: \x01", "a:\n\t- b", "[" * 5000,
+    "---", "\n---  # no value\n"])
 def test_both_parsers_read_the_same(text, monkeypatch):
     """Where PyYAML has no libyaml, Python's parser gives the same values, lines and errors."""
     fast = read(text)
