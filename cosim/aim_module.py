@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from ..models.aim.channel import BANK_COMMANDS
 from ..models.aim.module import WRITING, Access, ModuleModel
 from ..models.memory.aim import INSTRUCTIONS, channel_mask
 from ..models.memory.issue_log import LoggedFrontEnd, Recorder
+from ..models.numerics import to_float64
 from ..models.program import Program
 from .aim_channel import number_rows
-from .campaign import streams
+from .campaign import Played, streams
 from .streams import Items
 
-__all__ = ["NAMES", "Rig", "column_rows", "expected_rows", "memory_items", "memory_program", "memory_steps", "step_cycles"]
+__all__ = ["NAMES", "ModuleOutcome", "Rig", "Step", "column_rows", "expected_rows", "memory_items", "memory_program",
+           "memory_steps", "step_cycles"]
 
 #: Commands by code.
 NAMES = {command.code: name for name, command in COMMANDS.items()}
@@ -191,3 +194,43 @@ def expected_rows(rig: Rig, model: ModuleModel, issued: Sequence[Sequence[int]])
         "host_out": number_rows(rig.config.hub.word_layout, model.given),
         **{f"beat_{n}": column_rows(rig.column_layout, model.read[n]) for n in channels},
         **{f"stored_{n}": column_rows(rig.stored_layout, model.written[n]) for n in channels}}
+
+
+# Results -----------------------------------------------------------------------------------------------------------------
+
+
+class Step(Protocol):
+    """A part of a session: its commands among all issued commands, its results among all registers for the host."""
+
+    @property
+    def commands(self) -> slice: ...
+    @property
+    def results(self) -> slice: ...
+
+
+class OfModule(Protocol):
+    """A host's session with a module."""
+
+    @property
+    def config(self) -> AimModuleConfig: ...
+
+
+Session = TypeVar("Session", bound=OfModule)
+
+
+@dataclass
+class ModuleOutcome(Played, Generic[Session]):
+    """Outcome of the simulation of a session."""
+
+    session: Session = field(kw_only=True)
+
+    def cycles(self, one: Step) -> int:
+        """Clocks of a step: from its first command to its last result, both included."""
+        return int(self.run.output_cycles["host_out"][one.results.stop - 1]
+                   - self.run.output_cycles["issued"][one.commands.start]) + 1
+
+    def result(self, one: Step) -> np.ndarray:
+        """Numbers that the host receives in a step, as binary64."""
+        hub = self.session.config.hub
+        got = hub.word_layout.unpack(self.run.outputs["host_out"][one.results])[""]
+        return to_float64(got.reshape(-1), hub.fmt)

@@ -28,8 +28,8 @@ from ..models.cent.words import encode_words
 from ..models.numerics import from_float64, to_float64
 from ..models.program import Program
 from .aim_channel import number_rows
-from .aim_module import Rig, expected_rows, memory_items, step_cycles
-from .campaign import Campaign, Played, Stimulus, play_stimulus
+from .aim_module import ModuleOutcome, Rig, expected_rows, memory_items, step_cycles
+from .campaign import Campaign, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
@@ -178,20 +178,8 @@ class Session:
 
 
 @dataclass
-class Outcome(Played):
+class Outcome(ModuleOutcome[Session]):
     """Outcome of the simulation of a session."""
-
-    session: Session = field(kw_only=True)
-
-    def cycles(self, one: Decoded) -> int:
-        """Clocks of a token: from its first command to its last result, both included."""
-        return int(self.run.output_cycles["host_out"][one.results.stop - 1]
-                   - self.run.output_cycles["issued"][one.commands.start]) + 1
-
-    def result(self, one: Decoded) -> np.ndarray:
-        hub = self.session.config.hub
-        got = hub.word_layout.unpack(self.run.outputs["host_out"][one.results])[""]
-        return to_float64(got.reshape(-1), hub.fmt)
 
 
 def stimulus(session: Session, memory: Memory | None) -> Stimulus:
