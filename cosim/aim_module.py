@@ -123,8 +123,14 @@ class Rig:
         return [*(port.name for port in front if port.is_input), "host_in",
                 *(port.name for port in front if not port.is_input), "host_out"]
 
-    def verilog(self, unit: str, top: str) -> str:
-        """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it."""
+    @property
+    def signals(self) -> list[Port]:
+        """Inputs of the module that are no streams."""
+        return [port for port in self.config.ports() if port.is_input and not port.stream]
+
+    def verilog(self, unit: str, top: str, *, inside: bool = False) -> str:
+        """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it. ``inside``: a further module gives the
+        signals. Otherwise they are 0."""
         import jinja2
 
         text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
@@ -144,7 +150,8 @@ class Rig:
             banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
             groups=channel.groups, word=channel.word_bits, width=channel.fmt.width, columns=channel.columns,
             reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
-            direct=self.direct,
+            direct=self.direct, signals=[(port.name, port.layout.bits) for port in self.signals if inside],
+            given=[(port.name, port.name if inside else f"{port.layout.bits}'d0") for port in self.signals],
             inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
 
 
@@ -220,17 +227,23 @@ Session = TypeVar("Session", bound=OfModule)
 
 @dataclass
 class ModuleOutcome(Played, Generic[Session]):
-    """Outcome of the simulation of a session."""
+    """Outcome of the simulation of a session.
+
+    Attributes
+    ----------
+    module : what precedes the names of the streams of the module that is measured, if the bench has several
+    """
 
     session: Session = field(kw_only=True)
+    module: str = field(default="", kw_only=True)
 
     def cycles(self, one: Step) -> int:
         """Clocks of a step: from its first command to its last result, both included."""
-        return int(self.run.output_cycles["host_out"][one.results.stop - 1]
-                   - self.run.output_cycles["issued"][one.commands.start]) + 1
+        cycles, of = self.run.output_cycles, self.module
+        return int(cycles[f"{of}host_out"][one.results.stop - 1] - cycles[f"{of}issued"][one.commands.start]) + 1
 
     def result(self, one: Step) -> np.ndarray:
         """Numbers that the host receives in a step, as binary64."""
         hub = self.session.config.hub
-        got = hub.word_layout.unpack(self.run.outputs["host_out"][one.results])[""]
+        got = hub.word_layout.unpack(self.run.outputs[f"{self.module}host_out"][one.results])[""]
         return to_float64(got.reshape(-1), hub.fmt)
