@@ -62,14 +62,9 @@ def blocks_of(config: CentDeviceConfig, work: LlamaBlock) -> list[ExecutableBloc
     Raises
     ------
     :exc:`ConfigError`
-        If the block does not fit the devices, or cannot be divided among them.
+        If the block does not fit the devices.
     """
     devices = work.devices
-    for name in ("heads", "kv_heads", "ffn"):
-        if getattr(work, name) % devices:
-            raise ConfigError(f"{name} must be a multiple of the {devices} devices, not {getattr(work, name)}")
-    if devices > config.decoder.devices:
-        raise ConfigError(f"devices must be at most {config.decoder.devices} for this configuration, not {devices}")
     first = ExecutableBlock(
         work.hidden, work.heads // devices, work.kv_heads // devices, work.head_dim, work.ffn // devices, config.channels,
         config.channel.banks, config.channel.lanes, config.channel.columns, config.channel.registers, config.hub.registers,

@@ -12,10 +12,11 @@ from functools import cached_property
 from typing import Any
 
 from pydantic import Field as Key
-from pydantic import model_validator
+from pydantic import ValidationError, model_validator
 
 from ..contract import Field, Layout, NumericResult, Port, Row, Trial, Unit, Workload, memory_port
 from ..document import Strict
+from ..errors import ConfigError
 from .aim_channel import AimChannelConfig
 from .aim_module import AimModuleConfig
 from .cent_cxl_link import SLOT_BYTES, CxlLinkConfig
@@ -178,6 +179,24 @@ class LlamaBlock(Workload):
     maximum: bool = Key(default=False, description="subtract the largest score before the exponential")
     score_range: float = Key(default=0.0, ge=0, le=60, strict=False,
                              description="scale keys so that scores reach this size; 0: as they come")
+
+    def check(self, config: CentDeviceConfig) -> None:
+        for name in ("heads", "kv_heads"):
+            value = getattr(self, name)
+            if value % self.devices:
+                raise ConfigError(f"{name} must be a multiple of the {self.devices} devices, not {value}")
+        if self.ffn % (self.devices * config.hub.lanes):
+            raise ConfigError(f"ffn must be a multiple of {self.devices * config.hub.lanes}, {config.hub.lanes} lanes for "
+                              f"each of {self.devices} devices, not {self.ffn}")
+        if self.devices > config.decoder.devices:
+            raise ConfigError(f"devices must be at most {config.decoder.devices} for this configuration, not "
+                              f"{self.devices}")
+        if self.devices > 1:
+            try:
+                config.joined  # noqa: B018
+            except ValidationError as error:
+                raise ConfigError("several devices need CXL ports, but "
+                                  + error.errors()[0]["msg"].removeprefix("Value error, ")) from None
 
 
 class BlockStep(Strict):
