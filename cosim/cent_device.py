@@ -558,4 +558,5 @@ def bench(request: SimRequest) -> CentDeviceResult:
     return campaign.result(
         CentDeviceResult, instructions=last.instructions, instruction_bytes=last.instructions * WORD_BYTES,
         cycles=last.cycles, memory_cycles=last.memory_cycles, steps=steps,
+        flits=sum(len(flits.kinds) for name, flits in paced.flits.items() if name.startswith("up_") and name != "up_0"),
         max_abs_error=float(np.abs(errors).max()), rms_error=float(np.sqrt(np.mean(np.square(errors)))))

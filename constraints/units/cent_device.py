@@ -213,10 +213,11 @@ class BlockStep(Strict):
 class CentDeviceResult(NumericResult):
     """Measurements of the bench of ``cent-device``: a LLaMA block, token by token."""
 
-    instructions: int = Key(description="of the last token")
-    instruction_bytes: int = Key(description="of the last token")
+    instructions: int = Key(description="of the last token, on device 0")
+    instruction_bytes: int = Key(description="of the last token, on device 0")
     cycles: int = Key(description="of the last token at the memory's pace")
     memory_cycles: int = Key(description="of the memory's commands of the last token alone, in clocks of the unit")
+    flits: int = Key(description="that all devices send at the memory's pace; 0 without a CXL port")
     steps: list[BlockStep] = Key(description="each token")
     max_abs_error: float = Key(description="of all results against binary64")
 
@@ -227,6 +228,8 @@ class CentDeviceResult(NumericResult):
             ("block", f"{self.instructions} instructions ({self.instruction_bytes} bytes), {self.cycles} cycles at the "
                       f"pace of the memory, {last.full_rate_cycles} with a memory that is always ready; "
                       f"the memory alone takes {self.memory_cycles}"),
+            *([("between devices", f"{workload['devices']} devices send {self.flits} flits")]
+              if workload["devices"] > 1 else []),
             ("error of a token",
              ", ".join(f"{step.relative_error:.2%}" for step in self.steps) + " of the result's norm"),
         ]
