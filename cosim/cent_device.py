@@ -308,7 +308,8 @@ class Mixes(Host):
             if number:
                 self._begin()
             own, *areas = (int(area) * size for area in rng.permutation(self.AREAS))
-            programs, received = [Program() for _ in range(devices)], [[] for _ in range(devices)]
+            programs = [Program() for _ in range(devices)]
+            received: list[list[tuple[int, int]]] = [[] for _ in range(devices)]
             for device, program in enumerate(programs):
                 program.command("WR_GPR", opsize=size, gpr=own)
                 self._send(from_float64(rng.normal(size=(size, lanes)), fmt), device)

@@ -26,7 +26,7 @@ from .cent_pnm import CentPnmConfig
 from .cent_riscv import CentRiscvConfig
 
 __all__ = ["PRESETS", "UNIT", "BlockStep", "CentDeviceConfig", "CentDeviceResult", "CentHubConfig", "LlamaBlock",
-           "wide"]
+           "small", "wide"]
 
 
 class CentHubConfig(CentPnmConfig):
@@ -138,16 +138,16 @@ class CentDeviceConfig(AimModuleConfig):
         return (*super().ports(), *(port for port in self.hub.cxl_ports if not port.stream))
 
 
-def _small(channels: int) -> CentDeviceConfig:
+def small(channels: int, slots: int = 256) -> CentDeviceConfig:
     """A device of small channels: 4 banks, 4 lanes, rows of 8 words."""
     return CentDeviceConfig(
         channel=AimChannelConfig(banks=4, lanes=4, registers=8, buffer_bytes=64, max_beats=1024, table_entries=16, depth=4,
                                  opsize_bits=16),
-        hub=CentHubConfig(channels=channels, lanes=4, gpr_bytes=2048, acc_units=1, red_units=1, exp_units=1,
-                          cores=CentRiscvConfig(cores=1, memory_bytes=1 << 13, window_bytes=2048, slot_elements=4),
-                          cxl=CentCxlPortConfig(slots=256, tags=8, link=CxlLinkConfig(
+        hub=CentHubConfig(channels=channels, lanes=4, gpr_bytes=8 * slots, acc_units=1, red_units=1, exp_units=1,
+                          cores=CentRiscvConfig(cores=1, memory_bytes=1 << 13, window_bytes=8 * slots, slot_elements=4),
+                          cxl=CentCxlPortConfig(slots=slots, tags=8, link=CxlLinkConfig(
                               devices=4, credits_req=4, credits_rwd=8, credits_drs=4, credits_ndr=16))),
-        decoder=CentDecoderConfig(buffer_bytes=4096, channels=channels, banks=4, rows=1024, columns=8, lanes=4, slots=256,
+        decoder=CentDecoderConfig(buffer_bytes=4096, channels=channels, banks=4, rows=1024, columns=8, lanes=4, slots=slots,
                                   registers=8, functions=1, devices=4, program_words=1 << 11, blocking="none"))
 
 
@@ -160,7 +160,7 @@ def wide(channels: int) -> CentDeviceConfig:
 
 #: `cent-small`: two channels of four banks and four lanes. A device of 32 channels at CENT's width has more input bits than
 #: Amaranth allows in a module; `wide` gives fewer channels of this width.
-PRESETS: dict[str, CentDeviceConfig] = {"cent-small": _small(2)}
+PRESETS: dict[str, CentDeviceConfig] = {"cent-small": small(2)}
 
 
 class LlamaBlock(Workload):
