@@ -67,9 +67,19 @@ def test_block_over_two_devices(capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     words = [word for key, value in TRIAL.items() for word in (f"--{key.replace('_', '-')}", str(value))]
     assert main(["sim", "cent-device", "--devices", "2", *words, "--json"]) == 0
-    result = json.loads(capsys.readouterr().out)["result"]
+    result = json.loads(capsys.readouterr().out)
     assert result["mismatches"] == 0 and list(result["runs"]) == ["memory", "full_rate", "stalls", "transfers"]
     assert result["steps"][0]["relative_error"] < 0.03 and result["cycles"] > result["memory_cycles"]
+
+
+@pytest.mark.slow
+@pytest.mark.xdist_group("device")
+def test_device_alone_with_a_port():
+    """Nothing passes the port, and the block is the same."""
+    session = Session(SMALL, LlamaBlock(**UNIT.trial.workload), np.random.default_rng(1))
+    outcome = simulate(session, text_of("cent-device", SMALL), stalls=0.2)
+    assert outcome.mismatches == 0, outcome.first_mismatch
+    assert {"cxl_tx", "cxl_memory"} <= set(outcome.run.outputs) and not len(outcome.run.outputs["cxl_tx"])
 
 
 @pytest.mark.slow
