@@ -109,8 +109,15 @@ class Decoded:
 
 @dataclass
 class Episode:
-    """Work of the host before it waits. Of each device: columns of the memories, words of the cores, instructions, vectors.
-    ``passed``: what passes the switch."""
+    """Work of the host before it waits.
+
+    Attributes
+    ----------
+    loads, words, vectors : columns of the memories, instructions, vectors, for each device
+    passed : messages through the switch
+    program : words of the cores of all devices
+    ends : number of items of each output until the end
+    """
 
     loads: list[list[list[tuple[int, int, np.ndarray]]]]
     words: list[list[np.ndarray]]
@@ -512,8 +519,9 @@ def simulate(session: Host, verilog: str, *, top: str = "cent_device", memory: M
 def bench(request: SimRequest) -> CentDeviceResult:
     """Run the whole bench of ``cent-device``.
 
-    Tokens are decoded at the pace of the memory's timing, with an always ready memory, and with random stalls on every
-    stream of the host and on every line. On one device, the same tokens also run from random registers, with resets.
+    Tokens are decoded at the pace of the memory's timing, with an always ready memory, and with random stalls. Stalls hold
+    up every stream of the host, and every line. On one device, the same tokens also run from random registers, with resets.
+    Several devices also run random transfers.
     """
     config, workload = request.config, request.workload
     memory = load_memory(workload.memory)

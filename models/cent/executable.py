@@ -296,8 +296,8 @@ class ExecutableBlock:
                 for k in range(per_unit) for piece in range(pieces)}
 
     def share(self, name: str, matrix: np.ndarray) -> np.ndarray:
-        """This device's part of a matrix of the whole block, of shape ``(outputs, inputs)``: its outputs, or its inputs if
-        the results are sums over all devices."""
+        """This device's part of a matrix of the whole block, of shape ``(outputs, inputs)``. The part has some of the
+        outputs, or some of the inputs if the devices add their results."""
         inputs, outputs = self.matrix(name)
         if name in SUMMED:
             return matrix[:, self.device * inputs:(self.device + 1) * inputs]
