@@ -703,6 +703,13 @@ def device_channels() -> str:
                   "with a memory that is always ready"], rows)
 
 
+def device_synthesis() -> str:
+    """Area of the small device without and with a CXL port; measured if there is no record."""
+    unit, default = UNITS["cent-device"], select("cent-device")
+    chosen = {"cent-small": default, "cent-small, `hub.network` true": Selection(unit, None, default.config.joined)}
+    return areas((name, one.config, _results(one, "synth")) for name, one in chosen.items())
+
+
 def device_ports() -> str:
     """Slots that pass the ports of the shared buffer in a token, beside the time of the memory's commands."""
     from bankside.constraints.cent_isa import BY_OPCODE, CentIsa, fields_of
@@ -1021,7 +1028,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
-    cent_decoder, device_steps, device_others, device_channels, device_ports, device_blocks)}
+    cent_decoder, device_steps, device_others, device_channels, device_ports, device_synthesis,
+    device_blocks)}
 
 
 def held(page: str) -> list[str]:
