@@ -666,9 +666,8 @@ def device_steps() -> str:
                    f"{step['relative_error']:.2%}"] for step in steps])
 
 
-#: A block of a device with CENT's width, and one for devices with more channels.
+#: A block for a device with CENT's width.
 WIDE_BLOCK = {"hidden": 256, "head_dim": 64, "ffn": 704, "tokens": 1, "past": 95}
-CHANNELS_BLOCK = {"hidden": 64, "head_dim": 16, "ffn": 160, "tokens": 1, "past": 31}
 
 
 def device_others() -> str:
@@ -687,27 +686,6 @@ def device_others() -> str:
     return table(["devices", "tokens in the caches", "instructions of a device", "clocks at the memory's pace",
                   "of the memory's commands alone", "with a memory that is always ready", "flits of all tokens",
                   "error of the result, of its norm", "compared", "mismatches"], rows)
-
-
-def device_channels() -> str:
-    """The same block on more channels; measured if there is no record."""
-    from bankside.constraints.units.cent_device import small
-
-    rows = []
-    for channels in (2, 8, 32):
-        selection = Selection(UNITS["cent-device"], None, small(channels, 512))
-        last = _results(selection, "sim", **CHANNELS_BLOCK)["steps"][-1]
-        rows.append([channels, last["instructions"], last["cycles"], last["memory_cycles"],
-                     last["cycles"] - last["memory_cycles"], last["full_rate_cycles"]])
-    return table(["channels", "instructions", "clocks at the memory's pace", "of the memory's commands alone", "difference",
-                  "with a memory that is always ready"], rows)
-
-
-def device_synthesis() -> str:
-    """Area of the small device without and with a CXL port; measured if there is no record."""
-    unit, default = UNITS["cent-device"], select("cent-device")
-    chosen = {"cent-small": default, "cent-small, `hub.network` true": Selection(unit, None, default.config.joined)}
-    return areas((name, one.config, _results(one, "synth")) for name, one in chosen.items())
 
 
 def device_ports() -> str:
@@ -1028,8 +1006,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
-    cent_decoder, device_steps, device_others, device_channels, device_ports, device_synthesis,
-    device_blocks)}
+    cent_decoder, device_steps, device_others, device_ports, device_blocks)}
 
 
 def held(page: str) -> list[str]:
