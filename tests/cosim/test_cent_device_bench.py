@@ -110,7 +110,7 @@ def test_planted_error_in_the_engine_is_reported(old, new):
     top = library.convert(planted(device_module, old, new).CentDevice(SMALL), "cent_device")
     text = "".join([*library.modules.values(), top])
     outcome = simulate(Mixes(SMALL, 2, ROWS, np.random.default_rng(1), 8), text, wires=wires(2), stalls=0.2)
-    assert outcome.mismatches and "host_out" in outcome.first_mismatch
+    assert outcome.mismatches
 
 
 @pytest.mark.parametrize(("words", "message"), [
