@@ -69,7 +69,8 @@ class Operand:
 class Instruction:
     """An instruction: its mnemonic, its command, its operands in the order of the paper's table, and its source.
 
-    ``joins``: neighbouring accesses may be one instruction, because every micro-operation stands for itself.
+    ``joins``: neighbouring accesses may be one instruction, because every micro-operation stands for itself. A SEND_CXL or
+    BCAST_CXL does not: RECV_CXL counts the transfers, whatever their sizes.
     """
 
     mnemonic: str
@@ -136,9 +137,9 @@ INSTRUCTIONS: dict[str, Instruction] = _table(
     _instruction("RED", "OPsize=opsize Rd=gpr1 Rs=gpr0", "OV=overlap=0", joins=True),
     _instruction("ACC", "OPsize=opsize Rd=gpr0 Rs=gpr1", "OV=overlap=0", command="EWADD", joins=True),
     _instruction("RISCV", "OPsize=opsize PC=pc Rd=gpr1 Rs=gpr0", "OV=overlap=0"),
-    _instruction("SEND_CXL", "DVid=device Rs=gpr0 Rd=gpr1", "OPsize=opsize=1 OV=overlap=0", joins=True),
+    _instruction("SEND_CXL", "DVid=device Rs=gpr0 Rd=gpr1", "OPsize=opsize=1 OV=overlap=0"),
     _instruction("RECV_CXL", "", "OV=overlap=0"),
-    _instruction("BCAST_CXL", "DVcount=count Rs=gpr0 Rd=gpr1", "OPsize=opsize=1 OV=overlap=0", joins=True),
+    _instruction("BCAST_CXL", "DVcount=count Rs=gpr0 Rd=gpr1", "OPsize=opsize=1 OV=overlap=0"),
     _instruction("WR_SBK", "CHid=mask OPsize=opsize BK=bank RO=row CO=column Rs=gpr", "OV=overlap=0", joins=True),
     _instruction("RD_SBK", "CHid=mask OPsize=opsize BK=bank RO=row CO=column Rd=gpr", "OV=overlap=0", joins=True),
     _instruction("WR_ABK", "CHid=mask RO=row CO=column Rs=gpr", "Regid=element=0 OV=overlap=0"),

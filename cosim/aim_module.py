@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import resources
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 
@@ -17,12 +18,14 @@ from ..models.aim.channel import BANK_COMMANDS
 from ..models.aim.module import WRITING, Access, ModuleModel
 from ..models.memory.aim import INSTRUCTIONS, channel_mask
 from ..models.memory.issue_log import LoggedFrontEnd, Recorder
+from ..models.numerics import to_float64
 from ..models.program import Program
 from .aim_channel import number_rows
-from .campaign import streams
+from .campaign import Played, streams
 from .streams import Items
 
-__all__ = ["NAMES", "Rig", "column_rows", "expected_rows", "memory_items", "memory_program", "memory_steps", "step_cycles"]
+__all__ = ["NAMES", "ModuleOutcome", "Rig", "Step", "column_rows", "expected_rows", "memory_items", "memory_program",
+           "memory_steps", "step_cycles"]
 
 #: Commands by code.
 NAMES = {command.code: name for name, command in COMMANDS.items()}
@@ -120,8 +123,14 @@ class Rig:
         return [*(port.name for port in front if port.is_input), "host_in",
                 *(port.name for port in front if not port.is_input), "host_out"]
 
-    def verilog(self, unit: str, top: str) -> str:
-        """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it."""
+    @property
+    def signals(self) -> list[Port]:
+        """Inputs of the module that are no streams."""
+        return [port for port in self.config.ports() if port.is_input and not port.stream]
+
+    def verilog(self, unit: str, top: str, *, inside: bool = False) -> str:
+        """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it. ``inside``: a further module gives the
+        signals. Otherwise they are 0."""
         import jinja2
 
         text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
@@ -141,7 +150,8 @@ class Rig:
             banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
             groups=channel.groups, word=channel.word_bits, width=channel.fmt.width, columns=channel.columns,
             reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
-            direct=self.direct,
+            direct=self.direct, signals=[(port.name, port.layout.bits) for port in self.signals if inside],
+            given=[(port.name, port.name if inside else f"{port.layout.bits}'d0") for port in self.signals],
             inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
 
 
@@ -191,3 +201,49 @@ def expected_rows(rig: Rig, model: ModuleModel, issued: Sequence[Sequence[int]])
         "host_out": number_rows(rig.config.hub.word_layout, model.given),
         **{f"beat_{n}": column_rows(rig.column_layout, model.read[n]) for n in channels},
         **{f"stored_{n}": column_rows(rig.stored_layout, model.written[n]) for n in channels}}
+
+
+# Results -----------------------------------------------------------------------------------------------------------------
+
+
+class Step(Protocol):
+    """A part of a session: its commands among all issued commands, its results among all registers for the host."""
+
+    @property
+    def commands(self) -> slice: ...
+    @property
+    def results(self) -> slice: ...
+
+
+class OfModule(Protocol):
+    """A host's session with a module."""
+
+    @property
+    def config(self) -> AimModuleConfig: ...
+
+
+Session = TypeVar("Session", bound=OfModule)
+
+
+@dataclass
+class ModuleOutcome(Played, Generic[Session]):
+    """Outcome of the simulation of a session.
+
+    Attributes
+    ----------
+    module : what precedes the names of the streams of the module that is measured, if the bench has several
+    """
+
+    session: Session = field(kw_only=True)
+    module: str = field(default="", kw_only=True)
+
+    def cycles(self, one: Step) -> int:
+        """Clocks of a step: from its first command to its last result, both included."""
+        cycles, of = self.run.output_cycles, self.module
+        return int(cycles[f"{of}host_out"][one.results.stop - 1] - cycles[f"{of}issued"][one.commands.start]) + 1
+
+    def result(self, one: Step) -> np.ndarray:
+        """Numbers that the host receives in a step, as binary64."""
+        hub = self.session.config.hub
+        got = hub.word_layout.unpack(self.run.outputs[f"{self.module}host_out"][one.results])[""]
+        return to_float64(got.reshape(-1), hub.fmt)

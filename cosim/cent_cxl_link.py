@@ -38,7 +38,7 @@ def _template() -> Any:
 def lines_text(**values: Any) -> str:
     """Verilog of a bench around ends of CXL links."""
     return str(_template().render({"devices": 0, "slot_bits": 1, "memory_bits": 1, "place_bits": 1, "node_bits": 1,
-                                   "port": "", "switch": "", "link": "", **values}))
+                                   "port": "", "switch": "", "link": "", "whole": [], "device": "", **values}))
 
 
 @dataclass(frozen=True)

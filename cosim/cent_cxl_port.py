@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ..constraints.contract import Layout, Port
-from ..constraints.units.cent_cxl_link import DATA_BYTES, FLIT_BYTES, SLOT_BYTES, MessageClass, Region
+from ..constraints.units.cent_cxl_link import DATA_BYTES, FLIT_BYTES, SLOT_BYTES, CxlLinkConfig, MessageClass, Region
 from ..constraints.units.cent_cxl_port import CentCxlPortConfig, FabricResult, PortOp
 from ..models.cent.cxl import Command, Episode, FabricModel, FlitCodec, Flits, Message, rows
 from .campaign import Campaign, Played, Stimulus, play_stimulus, streams
@@ -22,7 +22,8 @@ from .cent_cxl_link import lines_text, seen_flits
 from .request import SimRequest
 from .streams import Items, compare
 
-__all__ = ["Fabric", "FabricRig", "Outcome", "Session", "bench", "random_session", "simulate", "switch_bench"]
+__all__ = ["Fabric", "FabricRig", "Outcome", "Session", "bench", "compare_lines", "random_session", "settings", "simulate",
+           "sorted_rows", "switch_bench"]
 
 REQ, RWD, DRS, NDR = MessageClass
 
@@ -228,7 +229,7 @@ class Outcome(Played):
         return int(cycles[flit * beats]), int(cycles[(flit + 1) * beats - 1])
 
 
-def _sorted(payload: np.ndarray, keys: np.ndarray, targets: np.ndarray) -> np.ndarray:
+def sorted_rows(payload: np.ndarray, keys: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Rows of an output by episode and then by key, otherwise in order."""
     episode = np.repeat(np.arange(len(targets) + 1), np.r_[targets, max(0, len(payload) - targets.sum())])[:len(payload)]
     return payload[np.lexsort((np.arange(len(payload)), keys, episode))]
@@ -302,7 +303,7 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
             keys[name] = config.memory_layout.unpack(payload)["write"]
         elif name.startswith("host_got_"):
             keys[name] = layout[name].unpack(payload)["source"]
-    run.outputs.update({name: _sorted(run.outputs[name], key, targets[name]) for name, key in keys.items()})
+    run.outputs.update({name: sorted_rows(run.outputs[name], key, targets[name]) for name, key in keys.items()})
     mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, targets)
     outcome = Outcome(run, played.vectors, mismatches, first, notes, session=session, targets=targets, flits={})
     for n in devices:
@@ -310,7 +311,7 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
     if rig.seen:
         for name in seen:
             outcome.flits[name] = seen_flits(link, outcome, name)
-        _compare_lines(fabric, session, outcome)
+        compare_lines(link, session.episodes, outcome, outcome.flits)
     return outcome
 
 
@@ -342,14 +343,14 @@ def _require_whole_transfers(outcome: Outcome, device: int, sources: np.ndarray)
         waiting = max(len(ends) - len(cycles["received"]), 0)
 
 
-def _compare_lines(fabric: Fabric, session: Session, outcome: Outcome) -> None:
-    """Compare what passed on each line, source by source."""
-    link, nodes = fabric.config.link, range(fabric.devices + 1)
-    sent = {node: [one for episode in session.episodes for one in episode.sent[node]] for node in nodes}
-    acks = {node: [ack for episode in session.episodes for ack in episode.acks[node]] for node in nodes}
+def compare_lines(link: CxlLinkConfig, episodes: Sequence[Episode], outcome: Played, flits: Mapping[str, Flits]) -> None:
+    """Compare what passed on each line, source by source. ``flits``: by line, as the bench saw them."""
+    nodes = range(len(episodes[0].sent))
+    sent = {node: [one for episode in episodes for one in episode.sent[node]] for node in nodes}
+    acks = {node: [ack for episode in episodes for ack in episode.acks[node]] for node in nodes}
 
     def check(line: str, kind: MessageClass, source: int, right: np.ndarray, target: int | None = None) -> None:
-        got = outcome.flits[line].of(kind)
+        got = flits[line].of(kind)
         layout = link.ack_layout if kind is NDR else link.data_layout
         columns = layout.unpack(got)
         mine = columns["source"] == source
@@ -372,7 +373,7 @@ def _compare_lines(fabric: Fabric, session: Session, outcome: Outcome) -> None:
     for node in nodes:
         for one, other in ((f"up_{node}", f"down_{node}"), (f"down_{node}", f"up_{node}")):
             for kind in MessageClass:
-                outcome.require(outcome.flits[one].credits[:, kind].sum() <= len(outcome.flits[other].of(kind)),
+                outcome.require(flits[one].credits[:, kind].sum() <= len(flits[other].of(kind)),
                                 f"{one}: more credits of {kind.name} than messages")
 
 
@@ -452,10 +453,10 @@ def _bench(request: SimRequest, fabric: Fabric) -> FabricResult:
         host_read_clocks=full.last("host_got_drs", at["read"]) - full.first("host_send_req", at["read"]))
 
 
-def _sets(values: Mapping[str, Any], prefix: str = "") -> list[str]:
+def settings(values: Mapping[str, Any], prefix: str = "") -> list[str]:
     """Settings of a configuration as ``key=value``."""
     return [text for key, value in values.items()
-            for text in (_sets(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}={value}"])]
+            for text in (settings(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}={value}"])]
 
 
 def bench(request: SimRequest) -> FabricResult:
@@ -467,8 +468,8 @@ def bench(request: SimRequest) -> FabricResult:
     """
     config = request.config
     devices = min(3, config.link.devices)
-    link = request.part("cent-cxl-link", "cent", _sets(config.link.model_dump()))
-    switch = request.part("cent-cxl-switch", "cent", [*_sets(config.model_dump(), "port."), f"joined={devices}"])
+    link = request.part("cent-cxl-link", "cent", settings(config.link.model_dump()))
+    switch = request.part("cent-cxl-switch", "cent", [*settings(config.model_dump(), "port."), f"joined={devices}"])
     return _bench(request, Fabric(config, devices, (request.verilog, request.module), (switch.verilog, switch.module),
                                   (link.verilog, link.module)))
 
@@ -476,7 +477,7 @@ def bench(request: SimRequest) -> FabricResult:
 def switch_bench(request: SimRequest) -> FabricResult:
     """Run the bench of ``cent-cxl-switch``: as :func:`bench`, with all devices of the switch."""
     config = request.config
-    link = request.part("cent-cxl-link", "cent", _sets(config.link.model_dump()))
-    port = request.part("cent-cxl-port", "cent", _sets(config.port.model_dump()))
+    link = request.part("cent-cxl-link", "cent", settings(config.link.model_dump()))
+    port = request.part("cent-cxl-port", "cent", settings(config.port.model_dump()))
     return _bench(request, Fabric(config.port, config.joined, (port.verilog, port.module),
                                   (request.verilog, request.module), (link.verilog, link.module)))

@@ -28,8 +28,8 @@ from ..models.numerics import from_float64, to_float64
 from ..models.program import Program, Wait
 from ..models.program.encoding import encode_program
 from .aim_channel import number_rows
-from .aim_module import NAMES, Rig, expected_rows, memory_items, step_cycles
-from .campaign import Campaign, Played, Stimulus, play_stimulus
+from .aim_module import NAMES, ModuleOutcome, Rig, expected_rows, memory_items, step_cycles
+from .campaign import Campaign, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
@@ -262,21 +262,12 @@ def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], ste
 
 
 @dataclass
-class Outcome(Played):
+class Outcome(ModuleOutcome[Session]):
     """Outcome of the simulation of a session."""
-
-    session: Session = field(kw_only=True)
-
-    def cycles(self, one: Decoded) -> int:
-        """Clocks of the attention of a decode step: from its first command to its last result, both included."""
-        return int(self.run.output_cycles["host_out"][one.results.stop - 1]
-                   - self.run.output_cycles["issued"][one.commands.start]) + 1
 
     def errors(self, one: Decoded) -> np.ndarray:
         """Absolute errors of a decode step's result against attention in binary64 on the same bits."""
-        hub = self.session.config.hub
-        got = hub.word_layout.unpack(self.run.outputs["host_out"][one.results])[""]
-        return np.abs(to_float64(got.reshape(-1), hub.fmt) - one.exact)
+        return np.abs(self.result(one) - one.exact)
 
 
 def stimulus(session: Session, memory: Memory | None) -> Stimulus:

@@ -667,6 +667,60 @@ def device_steps() -> str:
                    f"{step['relative_error']:.2%}"] for step in steps])
 
 
+#: A block for a device with CENT's width.
+WIDE_BLOCK = {"hidden": 256, "head_dim": 64, "ffn": 704, "tokens": 1, "past": 95}
+
+
+def device_others() -> str:
+    """The last token of a block on several devices, and on wide channels; measured if there is no record."""
+    from bankside.constraints.units.cent_device import wide
+
+    unit, default = UNITS["cent-device"], select("cent-device")
+    rows = []
+    for what, selection, workload in (("one small device", default, {}), ("two small devices", default, {"devices": 2}),
+                                      ("one wide device", Selection(unit, None, wide(2)), WIDE_BLOCK)):
+        result = _results(selection, "sim", **workload)
+        last = result["steps"][-1]
+        rows.append([what, last["tokens"], last["instructions"], last["cycles"], last["memory_cycles"],
+                     last["full_rate_cycles"], result["flits"], f"{last['relative_error']:.2%}", result["vectors"],
+                     result["mismatches"]])
+    return table(["devices", "tokens in the caches", "instructions of a device", "clocks at the memory's pace",
+                  "of the memory's commands alone", "with a memory that is always ready", "flits of all tokens",
+                  "error of the result, of its norm", "compared", "mismatches"], rows)
+
+
+def device_ports() -> str:
+    """Slots that pass the ports of the shared buffer in a token, beside the time of the memory's commands."""
+    from bankside.constraints.cent_isa import BY_OPCODE, CentIsa, fields_of
+    from bankside.constraints.memory import load_memory
+    from bankside.constraints.units.cent_pnm import OPERANDS_OF
+    from bankside.constraints.units.pim_hub import RECEIVING, SENDING
+    from bankside.models.cent import encode_words
+    from bankside.models.cent.executable import SCALARS, ExecutableBlock, memory_commands
+    from bankside.models.memory.aim import FrontEnd
+
+    device, entries, rows = load_memory("gddr6-aim"), dict.fromkeys(SCALARS, 0), []
+    for name, (hidden, heads, kv_heads, ffn), channels in (("Llama-2-7B", (4096, 32, 32, 11008), 8),
+                                                           ("Llama-2-7B", (4096, 32, 32, 11008), 32),
+                                                           ("Llama-2-70B", (8192, 64, 8, 28672), 10)):
+        program = ExecutableBlock(hidden, heads, kv_heads, 128, ffn, channels).program(4096, entries)
+        columns = fields_of(encode_words(program, CentIsa()))
+        commands = np.array([BY_OPCODE[code].command for code in columns["opcode"].tolist()])
+        size = np.maximum(columns["OPsize"], 1)
+        many = np.isin(commands, ("RD_MAC", "RD_AF"))
+        results = np.where(many, np.bitwise_count(columns["CHmask"].astype(np.uint32)), 0)
+        fetched = np.where(commands == "RD_SBK", size, 0)
+        sent = np.where(np.isin(commands, SENDING), size, 0)
+        computed = np.where(np.isin(commands, tuple(OPERANDS_OF)), size * np.where(commands == "EWADD", 2, 1), 0)
+        assert set(RECEIVING) == {"RD_MAC", "RD_AF", "RD_SBK"}
+        total = int((results + fetched + sent + computed).sum())
+        memory = round(FrontEnd(device).time(memory_commands(program)).cycles * device.clock_ps / 1000)
+        rows.append([name, channels, int(results.sum()), int(fetched.sum()), int(sent.sum()), int(computed.sum()), total,
+                     memory, f"{total / memory:.1%}"])
+    return table(["model, 4096 tokens", "channels", "results of RD_MAC, RD_AF", "RD_SBK", "sent to channels", "PNM units",
+                  "clocks of all slots", "clocks of the memory's commands", "share"], rows)
+
+
 def device_blocks() -> str:
     """Instructions of a block, and cycles of its memory, beside the authors' order of commands."""
     from bankside.constraints.cent_isa import WORD_BYTES, CentIsa
@@ -1017,7 +1071,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
-    cent_decoder, device_steps, device_blocks, cent_controller,
+    cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
     cent_costs, cent_causes_70b, cent_causes_7b)}
 
 

@@ -58,12 +58,18 @@ class CentCxlPort(wiring.Component):
     acknowledged : ``Out(stream.Signature(tag_bits))``
     rx, tx : ``In`` and ``Out(stream.Signature(8 * beat_bytes))``
     identity : ``In(node_bits)``
+
+    Attributes
+    ----------
+    sending : ``Signal()``
+        A SEND_CXL or BCAST_CXL has slots that are not read yet. A device that contains the port waits for it.
     """
 
     def __init__(self, config):
         if not isinstance(config, CentCxlPortConfig):
             raise TypeError(f"Configuration must be a CentCxlPortConfig, not {config!r}")
         self._config = config
+        self.sending = Signal()
         super().__init__(members(config.ports()))
 
     @property
@@ -88,15 +94,16 @@ class CentCxlPort(wiring.Component):
         m.submodules.asked = asked = StreamFIFO(ticket, config.reads_in_flight)
         link(m, asks.o, self.slot_read)
 
-        wanted = self._commands(m, platform, end)
+        wanted, begun = self._commands(m, platform, end)
         answer = self._requests(m, platform, end)
-        self._slots(m, platform, end, asks, asked, wanted, answer)
+        awaited = self._slots(m, platform, end, asks, asked, wanted, answer)
+        m.d.comb += self.sending.eq(begun | awaited)
         return m
 
     # ---- Commands ----------------------------------------------------------------------------------------------------
 
     def _commands(self, m, platform, end):
-        """Execute commands. Returns the slots that SEND_CXL and BCAST_CXL want."""
+        """Execute commands. Returns the slots that SEND_CXL and BCAST_CXL want, and whether more follow."""
         config = self._config
         devices, tags = config.link.devices, config.tags
         header = payload(config.link.header_layout)
@@ -190,7 +197,7 @@ class CentCxlPort(wiring.Component):
         self._transfer = came = Signal()
         m.d.comb += self.received.valid.eq(commands.o.valid & receives & (transfers != 0))
         m.d.sync += transfers.eq(transfers + came - (self.received.valid & self.received.ready))
-        return wanted
+        return wanted, busy | commands.o.valid & (sends | broadcasts)
 
     # ---- Requests of others ------------------------------------------------------------------------------------------
 
@@ -332,7 +339,8 @@ class CentCxlPort(wiring.Component):
     # ---- Slots of the shared buffer ----------------------------------------------------------------------------------
 
     def _slots(self, m, platform, end, asks, asked, wanted, answer):
-        """Ask for slots, and make messages of them. Commands and answers take turns."""
+        """Ask for slots, and make messages of them. Commands and answers take turns. Returns whether a command awaits
+        slots."""
         config = self._config
         turn, free = Signal(), Signal()
         picks = Signal()        # an answer's
@@ -368,6 +376,8 @@ class CentCxlPort(wiring.Component):
             with m.If(arrives & (asked.o.p.reader == reader) & ~asked.o.p.second):
                 m.d.sync += one.eq(self.slot_data.payload)
         earlier = Mux(of_answer, first[1], first[0])
+        mine = Signal(range(config.reads_in_flight + 1))    # slots that commands have asked for
+        m.d.sync += mine.eq(mine + (asked.i.valid & asked.i.ready & ~picks) - (arrives & ~of_answer))
         m.d.comb += [
             content.eq(Mux(asked.o.p.second, Cat(earlier, self.slot_data.payload), self.slot_data.payload)),
             l2r.i.valid.eq(arrives & asked.o.p.final & ~of_answer),
@@ -380,6 +390,7 @@ class CentCxlPort(wiring.Component):
                 Assert(~l2r.i.valid | l2r.i.ready, "CentCxlPort: a message has a place"),
                 Assert(~self._contents.i.valid | self._contents.i.ready, "CentCxlPort: data of a read have a place"),
             ]
+        return mine != 0
 
 
 class _Wanted:

@@ -1,22 +1,25 @@
 # amaranth: UnusedElaboratable=no
-"""A CENT device: decoder, AiM channels, and a shared buffer with PNM units and RISC-V cores."""
+"""A CENT device: decoder, AiM channels, and a shared buffer with PNM units, RISC-V cores and a CXL port."""
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In
 
+from ...constraints.units.cent_cxl_port import PortOp
 from ...constraints.units.cent_device import CentDeviceConfig, CentHubConfig
 from ..aim.engine import Engine
 from ..aim.module import AimModule
 from ..aim.registers import Client
 from ..blocks.broadcast import link
 from ..blocks.merge import StreamMerge
-from ..blocks.ports import payload
+from ..blocks.ports import members, payload
+from ..blocks.stream import StreamFIFO
+from .cxl_port import CentCxlPort
 from .decoder import CentDecoder
 from .pnm import CentPnm
 from .riscv import RiscvCluster
 
-__all__ = ["CentDevice", "CentHub", "CoreEngine"]
+__all__ = ["CentDevice", "CentHub", "CoreEngine", "CxlEngine"]
 
 
 class CoreEngine(Engine):
@@ -89,8 +92,78 @@ class CoreEngine(Engine):
         return m
 
 
+class CxlEngine(Engine):
+    """The CXL port as an engine of the shared buffer.
+
+    SEND_CXL and BCAST_CXL are done when all their slots are read. So the next command may write these slots. RECV_CXL is
+    done when a whole transfer of another device is in the shared buffer. Writes and reads of other nodes pass at any time.
+
+    A slot of the device lies in the lowest bits of a slot of the port. The other bits are 0.
+
+    Timing: a read and a write of the shared buffer per clock, behind all other engines.
+
+    Members
+    -------
+    cxl_memory, cxl_memory_data, cxl_rx, cxl_tx, identity : of :class:`CentCxlPort`
+    """
+
+    #: Places for slots on their way to the port.
+    PLACES = 4
+
+    client = Client(writes=True)
+
+    def __init__(self, config):
+        ports = members(config.cxl_ports)
+        super().__init__(config, [op.name for op in PortOp], {"identity": ports.pop("cxl_identity"), **ports})
+
+    def elaborate(self, platform):
+        m = Module()
+        config, registers, word = self._config, self.registers, self._config.word_bits
+        m.submodules.port = port = CentCxlPort(config.cxl)
+        for name in self.signature.members:
+            if name.startswith("cxl_"):
+                wiring.connect(m, getattr(port, name[4:]), wiring.flipped(getattr(self, name)))
+        m.d.comb += [port.identity.eq(self.identity), port.acknowledged.ready.eq(1)]
+
+        # ---- Commands ------------------------------------------------------------------------------------------------
+        held, offered, receiving = Signal(payload(config.command_layout)), Signal(), Signal()
+        m.d.comb += [
+            port.command.valid.eq(offered),
+            *(port.command.p[name].eq(held[name]) for name in ("op", "opsize", "gpr", "gpr1")),
+            port.command.p.device.eq(held.row),
+            port.received.ready.eq(1),
+            self.ready.eq(~offered & ~receiving),
+            self.idle.eq(self.ready & ~port.sending),
+        ]
+        with m.If(port.command.ready):
+            m.d.sync += offered.eq(0)
+        with m.If(port.received.valid):
+            m.d.sync += receiving.eq(0)
+        with m.If(self.start):
+            m.d.sync += [held.eq(self.command), offered.eq(1), receiving.eq(self.command.op == PortOp.RECV_CXL)]
+
+        # ---- Slots ---------------------------------------------------------------------------------------------------
+        m.submodules.slots = slots = StreamFIFO(word, self.PLACES)
+        places, read = Signal(range(self.PLACES + 1), init=self.PLACES), Signal()
+        asked = port.slot_read.valid & port.slot_read.ready
+        m.d.comb += [
+            registers.read.eq(port.slot_read.valid & (places != 0)),
+            registers.read_address.eq(port.slot_read.payload),
+            port.slot_read.ready.eq(registers.grant),
+            slots.i.valid.eq(read), slots.i.payload.eq(registers.read_data),
+            registers.write.eq(port.slot_write.valid),
+            registers.write_address.eq(port.slot_write.p.slot),
+            registers.write_data.eq(port.slot_write.p.data),
+            port.slot_write.ready.eq(registers.write_grant),
+        ]
+        link(m, slots.o, port.slot_data)
+        m.d.sync += [read.eq(asked), places.eq(places - asked + (slots.o.valid & slots.o.ready))]
+        return m
+
+
 class CentHub(CentPnm):
-    """The shared buffer with transfers, PNM units (:class:`CentPnm`) and RISC-V cores (:class:`CoreEngine`)."""
+    """The shared buffer with transfers, PNM units (:class:`CentPnm`), RISC-V cores (:class:`CoreEngine`) and, if the device
+    has a CXL port, :class:`CxlEngine`."""
 
     def __init__(self, config):
         if not isinstance(config, CentHubConfig):
@@ -98,7 +171,14 @@ class CentHub(CentPnm):
         super().__init__(config)
 
     def _engines(self, platform):
-        return {**super()._engines(platform), "cores": CoreEngine(self._config)}
+        engines = {**super()._engines(platform), "cores": CoreEngine(self._config)}
+        return {**engines, "cxl": CxlEngine(self._config)} if self._config.network else engines
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        if self._config.network:
+            m.d.comb += m.submodules.cxl.identity.eq(self.cxl_identity)
+        return m
 
 
 class _FrontEnd(wiring.Component):
@@ -140,6 +220,7 @@ class CentDevice(AimModule):
     host, done, status : of :class:`CentDecoder`
     host_in, host_out : ``In`` and ``Out(stream.Signature(word))``
     program : ``In(stream.Signature(payload(config.hub.program_layout)))``
+    cxl_memory, cxl_memory_data, cxl_rx, cxl_tx, cxl_identity : of a device with a CXL port, as of :class:`CxlEngine`
     issued : ``Out(payload(config.issued_layout))``
     memory_0 ... : ``Out(stream.Signature(payload(config.memory_layout)))``
     bank_0 ... : ``In(stream.Signature(banks * word))``
@@ -157,6 +238,12 @@ class CentDevice(AimModule):
     def latency(self):
         """Fixed latencies in cycles: from the host's word to its command, and from there to the memory's port."""
         return {**CentDecoder(self._config.decoder).latency, "command_to_memory": 1}
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        if self._config.hub.network:
+            m.d.comb += m.submodules.hub.cxl_identity.eq(self.cxl_identity)
+        return m
 
     def _front_end(self):
         return _FrontEnd(self._config.decoder)

@@ -207,6 +207,7 @@ class FabricModel:
     ----------
     buffers : uint8 ``(devices, slots, 32)``, the shared buffers
     memory : for each device its contents past the shared buffer, by region and address; 0 where nothing was written
+    transfers : for each device the transfers that have come and that no RECV_CXL has taken
     """
 
     def __init__(self, config: CentCxlPortConfig, devices: int) -> None:
@@ -215,7 +216,16 @@ class FabricModel:
         self.config, self.devices = config, devices
         self.buffers = np.zeros((devices, config.slots, SLOT_BYTES), np.uint8)
         self.memory: list[dict[tuple[int, int], np.ndarray]] = [{} for _ in range(devices)]
+        self.transfers = [0] * devices
         self._tags = [0] * devices
+
+    def slots(self, device: int, places: np.ndarray) -> np.ndarray:
+        """Contents of slots of a device, uint8 ``(places, 32)``."""
+        return self.buffers[device, places]
+
+    def store(self, device: int, places: np.ndarray, words: np.ndarray) -> None:
+        """Write slots of a device."""
+        self.buffers[device, places] = words
 
     def targets(self, device: int, command: Command) -> tuple[int, ...]:
         """Nodes that get the messages of a SEND_CXL or BCAST_CXL."""
@@ -233,7 +243,7 @@ class FabricModel:
             count = min(most, command.opsize - first)
             slots = (command.gpr + first + np.arange(count)) % self.config.slots
             content = np.zeros(DATA_BYTES, np.uint8)
-            content[:count * SLOT_BYTES] = self.buffers[device, slots].reshape(-1)
+            content[:count * SLOT_BYTES] = self.slots(device, slots).reshape(-1)
             out.append(Message(MessageClass.RWD, targets, (command.gpr1 + first) % self.config.slots, tag, device + 1,
                                half=count == 1, last=first + count == command.opsize, data=content))
         return out
@@ -246,41 +256,55 @@ class FabricModel:
         :exc:`ConfigError`
             If a device waits for a transfer that nobody sends, or a message goes to a device that is not there.
         """
-        done = Episode(commands, requests, [[] for _ in range(self.devices + 1)], [[] for _ in range(self.devices + 1)],
-                       [[] for _ in range(self.devices)], [[] for _ in range(self.devices)], [0] * self.devices,
-                       [[] for _ in range(self.devices)])
-        at, transfers = [0] * self.devices, [0] * self.devices
+        done = self.episode(commands, requests)
+        at = [0] * self.devices
         moved = True
         while moved:
             moved = False
             for device, program in enumerate(commands):
-                while at[device] < len(program):
-                    command = program[at[device]]
-                    if command.op == PortOp.RECV_CXL:
-                        if not transfers[device]:
-                            break
-                        transfers[device] -= 1
-                        done.received[device] += 1
-                    elif command.op in (PortOp.SEND_CXL, PortOp.BCAST_CXL):
-                        tag = self._tags[device]
-                        self._tags[device] = (tag + 1) % self.config.tags
-                        sent = self.messages(device, command, tag)
-                        for message in sent:
-                            self._deliver(done, message)
-                        done.acknowledged[device].append(tag)
-                        if sent:
-                            for target in sent[0].targets:
-                                transfers[target - 1] += 1
+                while at[device] < len(program) and self.execute(done, device, program[at[device]]):
                     at[device] += 1
                     moved = True
         for device, program in enumerate(commands):
             if at[device] < len(program):
                 raise ConfigError(f"command {at[device]} of device {device} waits for a transfer that nobody sends")
         for message in requests:
-            self._deliver(done, message)
+            self.deliver(done, message)
         return done
 
-    def _deliver(self, done: Episode, message: Message) -> None:
+    def episode(self, commands: Sequence[Sequence[Command]] = (), requests: Sequence[Message] = ()) -> Episode:
+        """An episode in which nothing is done yet."""
+        nodes, devices = range(self.devices + 1), range(self.devices)
+        return Episode(commands, requests, [[] for _ in nodes], [[] for _ in nodes], [[] for _ in devices],
+                       [[] for _ in devices], [0 for _ in devices], [[] for _ in devices])
+
+    def execute(self, done: Episode, device: int, command: Command) -> bool:
+        """Execute a command of a device; False if it waits for a transfer."""
+        if command.op == PortOp.RECV_CXL:
+            if not self.transfers[device]:
+                return False
+            self.transfers[device] -= 1
+            done.received[device] += 1
+        elif command.op in (PortOp.SEND_CXL, PortOp.BCAST_CXL):
+            tag = self._tags[device]
+            self._tags[device] = (tag + 1) % self.config.tags
+            sent = self.messages(device, command, tag)
+            for message in sent:
+                self.deliver(done, message)
+            done.acknowledged[device].append(tag)
+            if sent:
+                for target in sent[0].targets:
+                    self.transfers[target - 1] += 1
+        return True
+
+    def deliver(self, done: Episode, message: Message) -> None:
+        """Deliver a message to its receivers, which acknowledge or answer it.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If a receiver is not there.
+        """
         done.sent[message.source].append(message)
         for target in message.targets:
             device = target - 1
@@ -295,7 +319,7 @@ class FabricModel:
                 assert message.data is not None
                 if here:
                     words = message.data.reshape(-1, SLOT_BYTES)[:len(slots)]
-                    self.buffers[device, slots] = words
+                    self.store(device, slots, words)
                     done.writes[device] += [(message.source, int(slot), word)
                                             for slot, word in zip(slots, words, strict=True)]
                 else:
@@ -304,7 +328,7 @@ class FabricModel:
                 continue
             content = np.zeros(DATA_BYTES, np.uint8)
             if here:
-                content[:SLOT_BYTES * len(slots)] = self.buffers[device, slots].reshape(-1)
+                content[:SLOT_BYTES * len(slots)] = self.slots(device, slots).reshape(-1)
             else:
                 content = self.memory[device].get((message.region, message.address), content)
             done.sent[target].append(Message(MessageClass.DRS, (message.source,), message.address, message.tag, target,

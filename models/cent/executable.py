@@ -19,6 +19,9 @@ Each part of the block has its mapping:
   element-wise product follows.
 - *Context.* A head of values is in one channel. Its dimensions are spread over the banks, with tokens along the row.
 - *SiLU.* AF gives the sigmoid of the sums. Element-wise products combine sigmoid, sums and the other projection.
+- *Several devices.* Each has some heads and some inner elements of the feed-forward network. Device 0 gathers the sums of
+  ``wo`` and of ``w2``, adds and broadcasts them. The paper gathers and broadcasts between all matrices, and leaves
+  attention to one device.
 
 The order of queries is ``(query of the group, head of keys and values)``, so that queries of neighbouring heads are
 neighbours. The order of the context is ``(query of the group, turn, part of the dimensions, channel)``. Both only permute
@@ -41,11 +44,14 @@ from ..aim.operators import ceil as _ceil
 from ..memory.aim import CHANNELS, INSTRUCTIONS, channel_mask
 from ..program import Command, Loop, Node, Program, Stage
 
-__all__ = ["MATRICES", "SCALARS", "ExecutableBlock", "memory_commands"]
+__all__ = ["MATRICES", "SCALARS", "SUMMED", "ExecutableBlock", "memory_commands"]
 
 #: Matrices of a block: name, inputs, outputs, as properties of the block.
 MATRICES = {"wq": ("hidden", "queries"), "wk": ("hidden", "kv_width"), "wv": ("hidden", "kv_width"),
             "wo": ("queries", "hidden"), "w1": ("hidden", "ffn"), "w3": ("hidden", "ffn"), "w2": ("ffn", "hidden")}
+
+#: Matrices whose inputs are spread over the devices of a block. The outputs of all others are.
+SUMMED = ("wo", "w2")
 
 #: Programs of the RISC-V cores that a block uses (``constraints/cent_programs/programs.c``).
 SCALARS = ("rmsnorm", "softmax", "tail", "repeat", "largest_of_all")
@@ -67,6 +73,8 @@ class ExecutableBlock:
     max_tokens : tokens for which the caches have room
     first, first_slot, first_row : first channel, slot and row of the block, for several blocks of a device
     subtract_maximum : whether the largest score is subtracted before the exponential; the paper does not
+    device, devices : number of this device, and devices that share the block. ``heads``, ``kv_heads`` and ``ffn`` are
+        this device's. Every device has the whole vectors ``x``. Device 0 adds the sums of all devices
 
     Raises
     ------
@@ -90,6 +98,8 @@ class ExecutableBlock:
     first_slot: int = 0
     first_row: int = 0
     subtract_maximum: bool = False
+    device: int = 0
+    devices: int = 1
 
     def __post_init__(self) -> None:
         def need(fits: bool, what: str) -> None:
@@ -184,7 +194,7 @@ class ExecutableBlock:
         d = self.hidden // self.lanes
         sizes = {"zero": 1, "sum": 1, "scalar": 1, "x": d,
                  "h": max(d, self.result_slots(self.hidden)),
-                 "cos": self.head_slots, "sin": self.head_slots, "work": 0}
+                 "cos": self.head_slots, "sin": self.head_slots, "sums": (self.devices - 1) * d, "work": 0}
         out, at = {}, self.first_slot
         for name, size in sizes.items():
             out[name] = at
@@ -284,6 +294,14 @@ class ExecutableBlock:
         parts = whole.reshape(per_unit, self.channels, self.banks, pieces, self.columns, self.lanes)
         return {self.regions[name] + k * pieces + piece: parts[k, :, :, piece].transpose(0, 2, 1, 3).copy()
                 for k in range(per_unit) for piece in range(pieces)}
+
+    def share(self, name: str, matrix: np.ndarray) -> np.ndarray:
+        """This device's part of a matrix of the whole block, of shape ``(outputs, inputs)``. The part has some of the
+        outputs, or some of the inputs if the devices add their results."""
+        inputs, outputs = self.matrix(name)
+        if name in SUMMED:
+            return matrix[:, self.device * inputs:(self.device + 1) * inputs]
+        return matrix[self.device * outputs:(self.device + 1) * outputs]
 
     def contents(self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int,
                  before: np.ndarray) -> dict[int, np.ndarray]:
@@ -632,6 +650,26 @@ class _Writer:
                     p.command("RD_MAC", gpr=target + len(own) * part, mask=mask, register=part)
                 target += len(own) * b.parts
 
+    def collect(self, first: int) -> None:
+        """Add the vectors of ``hidden`` elements in the slots from ``first`` on of all devices. Each device gets the sum.
+
+        Device 0 gathers the vectors, adds them in the order of the devices, and broadcasts. A device sends its next vector
+        only when it has this sum. So device 0 never holds vectors of two sums, and RECV_CXL needs no name of a device.
+        """
+        b, p = self.b, self.p
+        size, sums = b.hidden // b.lanes, b.slot("sums")
+        if b.devices == 1:
+            return
+        if b.device:
+            p.command("SEND_CXL", opsize=size, gpr0=first, gpr1=sums + (b.device - 1) * size, device=0)
+            p.command("RECV_CXL")
+            return
+        for _ in range(b.devices - 1):
+            p.command("RECV_CXL")
+        for other in range(b.devices - 1):
+            self.add(first, sums + other * size, size)
+        p.command("BCAST_CXL", opsize=size, gpr0=first, gpr1=first, count=b.devices - 1)
+
     def feed_forward(self) -> None:
         """SwiGLU of ``h``, added to ``x``. Its vectors lie in the banks, because the slots do not hold them."""
         b, rows = self.b, self.b.regions
@@ -659,6 +697,11 @@ class _Writer:
         self.copy(words, rows["silu"], rows["gate"], 1)
         self.matrix("w3", from_h, lambda first: work, together, other)
         self.multiply(words, rows["gate"])
+        if b.devices > 1:
+            self.matrix("w2", piece, lambda first: h + first * b.channels, (b.work_slots - b.columns) // b.channels)
+            self.collect(h)
+            self.add(b.slot("x"), h, b.hidden // b.lanes)
+            return
         results = work + b.columns
 
         def residual(first: int, count: int) -> None:
@@ -694,6 +737,7 @@ class _Writer:
             self.context(tokens, context, context + b.group * b.kv_heads * b.head_slots)
         with p.stage("output"):
             self.project("wo", context, b.slot("h"))
+            self.collect(b.slot("h"))
             self.add(b.slot("x"), b.slot("h"), b.hidden // b.lanes)
         with p.stage("norm2"):
             self.norm("weight2")

@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Protocol
 
 import numpy as np
 
-from .executable import ExecutableBlock
-
-__all__ = ["EPSILON", "Reference", "rotary"]
+__all__ = ["EPSILON", "BlockShape", "Reference", "rotary"]
 
 #: Added to the mean square in norms.
 EPSILON = 1e-5
+
+
+class BlockShape(Protocol):
+    """Heads of a block, whatever executes it."""
+
+    @property
+    def heads(self) -> int: ...
+    @property
+    def kv_heads(self) -> int: ...
+    @property
+    def head_dim(self) -> int: ...
+    @property
+    def group(self) -> int: ...
 
 
 class Reference:
@@ -19,7 +31,7 @@ class Reference:
 
     Parameters
     ----------
-    block : its shape alone counts
+    block : its shape
     matrices : by name, of shape ``(outputs, inputs)``
     norms : weights of the two norms
 
@@ -28,7 +40,7 @@ class Reference:
     keys, values : of each token so far, arrays of shape ``(kv_heads, head_dim)``; keys are turned
     """
 
-    def __init__(self, block: ExecutableBlock, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray]) -> None:
+    def __init__(self, block: BlockShape, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray]) -> None:
         self.block, self.matrices, self.norms = block, matrices, norms
         self.keys: list[np.ndarray] = []
         self.values: list[np.ndarray] = []
