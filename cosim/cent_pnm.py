@@ -42,21 +42,23 @@ def command_steps(config: CentPnmConfig, op: str | None, slots: int, rng: np.ran
     return [*steps, *(HubStep(HubCommand("RD_GPR", slots, (places + n) * slots)) for n in last)]
 
 
-#: Slots that commands of :func:`dependent_steps` use, in groups of the widest engine, and the weights of its commands.
-REGION = 2
+#: Slots that commands of :func:`dependent_steps` use beside two groups of the widest engine, and weights of its commands.
+REGION = 24
 WEIGHTS = {"EWADD": 5, "RED": 2, "EXP": 2, "WR_GPR": 3, "RD_GPR": 3, "WR_GB": 2, "RD_MAC": 2}
 
 
 def dependent_steps(config: CentPnmConfig, rng: np.random.Generator, count: int) -> list[HubStep]:
     """Random commands, most of them short, on so few slots that many need results of those just before them, or overwrite
-    what these still read. No command says that it may overlap. Every episode ends with a read of all these slots."""
-    reach = min(config.registers, REGION * max(config.group_of(op) for op in KINDS) + 8)
+    what these still read. Commands overlap only if the protocol allows it. Episodes end with a read of all these slots."""
+    reach = min(config.registers, 2 * max(config.group_of(op) for op in KINDS) + REGION)
     base = int(rng.integers(config.registers))
 
     def words(size: int) -> np.ndarray:
         return numbers(config.fmt, (size, config.lanes), "normal", rng)
 
     weights = np.array(list(WEIGHTS.values())) / sum(WEIGHTS.values())
+    read: set[int] = set()      # by the last command without overlap, and the commands behind it
+    written = set(range(reach))
     steps = [HubStep(HubCommand("WR_GPR", reach, base), words(reach))]
     for _ in range(count):
         op = str(rng.choice(list(WEIGHTS), p=weights))
@@ -73,8 +75,13 @@ def dependent_steps(config: CentPnmConfig, rng: np.random.Generator, count: int)
             second = int(rng.choice(other)) if other else first
         if op == "WR_GB":
             mask = int(rng.integers(1 << config.channels))
+        here, there = set(range(first, first + size)), set(range(second, second + size))
+        reads = {"EWADD": here | there, "WR_GPR": set(), "RD_MAC": set()}.get(op, here)
+        writes = {"RED": there, "EXP": there, "RD_GPR": set(), "WR_GB": set()}.get(op, here)
+        overlap = not written & (reads | writes) and not read & writes and rng.random() < 0.5
+        read, written = (read | reads, written | writes) if overlap else (reads, writes)
         command = HubCommand(op, 1 if op == "RD_MAC" else size, (base + first) % config.registers,
-                             (base + second) % config.registers, mask)
+                             (base + second) % config.registers, mask, overlap=int(overlap))
         given = {"RD_MAC": mask.bit_count(), "WR_GPR": size}.get(op)
         steps.append(HubStep(command, None if given is None else words(given)))
     return [*steps, HubStep(HubCommand("RD_GPR", reach, base))]
@@ -123,7 +130,8 @@ def bench(request: SimRequest) -> CentPnmResult:
         config, request.verilog, episodes, top=request.module, kind=PnmModel, **options))
     full = campaign.run("full_rate", list(works.values()), "every command", waves=True)
     campaign.run("beside", [beside_steps(config, rng)], "all engines at once")
-    campaign.run("dependent", [dependent_steps(config, rng, 200) for _ in range(2)], "commands that need each other's results")
+    campaign.run("dependent", [dependent_steps(config, rng, 200) for _ in range(2)],
+                 "commands that need each other's results")
     campaign.stress(lambda count: [*stress(config, rng, count - count // 3),
                                    *(dependent_steps(config, rng, 40) for _ in range(count // 3))], 3 * len(DATA))
 

@@ -139,7 +139,8 @@ class CentPnmResult(RateResult):
             *super().figures(workload),
             *((name, f"{one.cycles} cycles for {workload['slots']} slots, {one.cycles_32} for 32, {one.cycles_1} for one; "
                      f"utilisation {one.utilisation:.3f}, {one.stream_utilisation:.3f} in a stream; "
-                     f"{one.dependent_cycles} cycles behind a command whose results it needs") for name, one in self.commands.items()),
+                     f"{one.dependent_cycles} cycles behind a command whose results it needs")
+              for name, one in self.commands.items()),
         ]
 
 

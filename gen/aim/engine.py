@@ -33,8 +33,6 @@ class Engine(wiring.Component):
     ready, idle : ``Out(1)``
         The engine may start in this clock; nothing that it began is under way, results included. An engine that compares
         slots may be idle earlier: when ``command``, of whatever engine, may begin beside what this engine has under way.
-    settled : ``Out(1)``
-        Only of engines that compare slots: ``command`` may begin with overlap, as far as this engine is concerned.
     registers : ``Out(client.signature(...))``
     """
 

@@ -19,8 +19,7 @@ class Hub(wiring.Component):
     """Registers, and engines that each claim commands.
 
     Commands begin in order. A command begins when all engines are idle. With ``overlap`` it begins when its own engine is
-    ready, and engines that tell it are settled. Commands that no engine claims are dropped, and so are commands with an
-    ``opsize`` of 0.
+    ready. Commands that no engine claims are dropped, and so are commands with an ``opsize`` of 0.
     :class:`~.registers.RegisterFile` arbitrates between the engines. An earlier engine goes first.
 
     A subclass defines ``_engines``. Streams of an engine that the unit has too, by name, are streams of the unit.
@@ -65,13 +64,12 @@ class Hub(wiring.Component):
 
         command = commands.o.p
         chosen, every = [], Signal()
-        settled = [engine.settled for engine in engines.values() if "settled" in engine.signature.members]
         m.d.comb += every.eq(Cat(engine.idle for engine in engines.values()).all())
         for name, engine in engines.items():
             claimed, free = Signal(name=f"claimed_{name}"), Signal(name=f"free_{name}")
             m.d.comb += [
                 claimed.eq(is_op(command.op, engine.claims) & (command.opsize != 0)),
-                free.eq(Mux(command.overlap, Cat(engine.ready, *settled).all() if settled else engine.ready, every)),
+                free.eq(Mux(command.overlap, engine.ready, every)),
                 engine.command.eq(command),
                 engine.start.eq(commands.o.valid & claimed & free),
             ]

@@ -8,7 +8,7 @@ from amaranth.lib.wiring import In, Out
 from ...constraints.formats import FP32
 from ...constraints.program_encoding import COMMANDS
 from ...constraints.units.cent_pnm import KINDS, OPERANDS_OF, CentPnmConfig
-from ..aim.engine import Engine
+from ..aim.engine import Engine, is_op
 from ..aim.hub import Hub
 from ..aim.registers import Client
 from ..aim.transfers import Transfers
@@ -115,7 +115,11 @@ class SlotEngine(Engine):
         self.client = Client(width=self._group, latency=self._latency + 2)
         #: Commands under way at most: the one that reads, and those before it whose results are in the units.
         self.places = 1 + -(-self.client.latency // config.least_clocks(op, min(self.WHOLE, config.registers)))
-        super().__init__(config, (op,), {"settled": Out(1)})
+        #: Whether the command at hand may begin beside what this engine has under way; whether it owes results.
+        self.settled, self.busy = Signal(), Signal()
+        #: All engines of this kind, which this one asks too.
+        self.peers = (self,)
+        super().__init__(config, (op,))
 
     def elaborate(self, platform):
         m = Module()
@@ -183,8 +187,9 @@ class SlotEngine(Engine):
                 running & slots_meet(second if pairs else first, left, use.target, use.size)
                 | waiting & slots_meet(next_second if pairs else next_first, next_left, use.target, use.size))),
             room.eq(~waiting & (count != self.places)),
-            self.ready.eq(room),
-            self.settled.eq(Mux(use.known, ~owes & ~overtakes, count == 0)),
+            self.busy.eq(count != 0),
+            self.settled.eq(Mux(use.known, ~owes & ~overtakes, ~self.busy)),
+            self.ready.eq(room & Cat(peer.settled for peer in self.peers).all()),
             self.idle.eq(self.settled & (room | ~own)),
         ]
         under_way = Signal()
@@ -257,4 +262,30 @@ class CentPnm(Hub):
         return {kind: SlotEngine(self._config, op).client.latency for op, kind in KINDS.items()}
 
     def _engines(self, platform):
-        return {"transfers": Transfers(self._config), **{kind: SlotEngine(self._config, op) for op, kind in KINDS.items()}}
+        self._slot_engines = {kind: SlotEngine(self._config, op) for op, kind in KINDS.items()}
+        for engine in self._slot_engines.values():
+            engine.peers = tuple(self._slot_engines.values())
+        return {"transfers": Transfers(self._config), **self._slot_engines}
+
+    def elaborate(self, platform):
+        """The hub, behind a check of ``overlap``.
+
+        A command without ``overlap`` means that everything before it counts as done, although results may still be owed.
+        A later command with ``overlap`` may rely on this. An engine of slots compares slots in any case. For any other
+        engine ``overlap`` is taken away while results may be owed that count as done, so that slots are compared.
+        """
+        port, self.command = self.command, self.command.signature.create()
+        m = super().elaborate(platform)
+        inner, self.command = self.command, port
+        m.d.comb += [inner.payload.eq(port.payload), inner.valid.eq(port.valid), port.ready.eq(inner.ready)]
+        newer, older, quiet = Signal(), Signal(), Signal()
+        computes = is_op(port.p.op, KINDS)
+        with m.If(older & ~computes):
+            m.d.comb += inner.p.overlap.eq(0)
+        m.d.comb += quiet.eq(~m.submodules.commands.o.valid & ~Cat(one.busy for one in self._slot_engines.values()).any())
+        with m.If(port.valid & port.ready):
+            m.d.sync += [newer.eq(computes | newer & ~quiet & port.p.overlap),
+                         older.eq(~quiet & (older | newer & ~port.p.overlap))]
+        with m.Elif(quiet):
+            m.d.sync += [newer.eq(0), older.eq(0)]
+        return m
