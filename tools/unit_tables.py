@@ -845,7 +845,7 @@ def riscv_parts() -> str:
 CV32E40P = {
     "`cv32e40p`, no FPU": (41.63, 2.082, None),
     "`cv32e40p`, FPU with 1 register, Zfinx": (68.55, 4.075, (106, 242, 1750)),
-    "`cv32e40p`, FPU with 3 registers inside, Zfinx": (73.46, 2.338, D3_CLOCKS),
+    "`cv32e40p`, FPU with 3 registers inside, Zfinx": (73.46, 2.338, (110, 250, 1750)),
     "`cv32e40p`, FPU with 1 register, own registers (F)": (83.07, 4.260, (116, 264, 1755)),
 }
 

@@ -92,8 +92,9 @@ class SlotEngine(Engine):
     The last read promises the write of the results.
 
     Several commands can be under way: some whose results are in the units, one that reads, and one that waits behind it.
-    The engine compares the slots of the command at hand, of whatever engine, with the slots of its own commands. It waits while the engine owes results to slots that it uses, or has to read slots that it writes. A command of another
-    kind, whose slots are not known, waits until the engine owes nothing.
+    The engine compares the slots of the command at hand, of whatever engine, with the slots of its own commands. The
+    command at hand waits while the engine owes results to slots that the command uses, or has to read slots that the
+    command writes. A command of another kind, whose slots are not known, waits until the engine owes nothing.
 
     Timing: a read of the registers in each clock in which the registers grant it. The first read of the command that waits
     follows the last read of the one before in the next clock.
