@@ -171,8 +171,8 @@ def test_an_engine_compares_slots(monkeypatch, op, fields):
     (pnm_module, "                running & slots_meet(", "                0 & slots_meet(", "operands were read"),
     (pnm_module, "done = ends[-1]", "done = ends[-2]", "results are there"),
     (pnm_module, "~owes & ~overtakes, ~self.busy", "~owes & ~overtakes, 1", "a command of unknown slots is alone"),
-    (hazard_module, "(ahead < count) | (ahead + others > 1 << len(first))", "(ahead < count)", "results are there"),
-    (hazard_module, "Mux(opsize << shift > every, every, opsize << shift)", "opsize", "results are there"),
+    (hazard_module, "(ahead < count) | (ahead + others > 1 << len(first))", "(ahead < count)", "operands were read"),
+    (hazard_module, "Mux(opsize << shift > every, every, opsize << shift)", "opsize", "operands were read"),
 ])
 def test_defects_are_found(monkeypatch, module, old, new, failing):
     """Results that are read too early, operands that are overwritten, commands that leave early, short ranges."""
