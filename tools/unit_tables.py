@@ -44,7 +44,15 @@ from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
-from bankside.models.cost import buffer_cost, load_nodes, process_clock, register_ports, second_opinion, unit_area
+from bankside.models.cost import (
+    buffer_cost,
+    load_nodes,
+    logic_area,
+    process_clock,
+    register_ports,
+    second_opinion,
+    unit_area,
+)
 from bankside.models.cost.memories import banked, macro_ports
 from bankside.models.memory import time_program
 from bankside.models.numerics import from_float64, to_float64
@@ -887,6 +895,37 @@ def riscv_parts() -> str:
     return _parts_of("cent-riscv", ("cent",))
 
 
+#: `cv32e40p` of the package `pythondata-cpu-cv32e40p` 1.0.1.post1909, measured once, outside the records, under the
+#: conditions on the page: kGE, longest path in ns, and clocks of RMSNorm, of 32 heads of softmax, of RoPE on 4096 elements.
+CV32E40P = {
+    "`cv32e40p`, no FPU": (41.63, 2.082, None),
+    "`cv32e40p`, FPU with 1 register, Zfinx": (68.55, 4.075, (106, 242, 1750)),
+    "`cv32e40p`, FPU with 3 registers inside, Zfinx": (73.46, 2.338, (110, 250, 1750)),
+    "`cv32e40p`, FPU with 1 register, own registers (F)": (83.07, 4.260, (116, 264, 1755)),
+}
+
+
+def riscv_cores() -> str:
+    """Candidates for CENT's RISC-V core: clocks of the three scalar programs, and area without memories."""
+    config, r = select("cent-riscv").config, _measured(select("cent-riscv"), "synth")
+    sim = _simulated("cent-riscv")["programs"]
+    core = next(p for p in r["parts"] if p["module"] == "cent_riscv_core")
+    own = (core["area_ge"] - core["memory_ge_estimate"]) / 1e3, core["critical_path_ns"], tuple(
+        sim[name]["cycles"] for name in ("rmsnorm", "softmax", "rope_swap"))
+    rows = []
+    for name, (kge, ns, clocks) in {f"VexRiscv with FP32 operators of {config.float_depth + 2} clocks": own,
+                                    **CV32E40P}.items():
+        low, high = logic_area(kge * 1e3, "28nm")
+        each = [] if clocks is None else [n / k for n, k in zip(clocks, (1, 32, 4096), strict=True)]
+        rows.append([name, f"{kge:.1f}", f"{low:.3f} to {high:.3f}", f"{ns:.2f}",
+                     *(f"{x:.{d}f}" for x, d in zip(each, (0, 2, 3), strict=False)),
+                     *(f"{x * kge:.{d}f}" for x, d in zip(each, (0, 0, 1), strict=False)),
+                     *([""] * (6 - 2 * len(each)))])
+    rows.append(["BOOM, as CENT's authors count", "", "0.37", "", "26", "17.25", "0.375", *[""] * 3])
+    return table(["core", "kGE", "mm² at 28 nm", "longest path, ns", "RMSNorm, clocks", "softmax, clocks a head",
+                  "RoPE, clocks an element", "RMSNorm, clocks x kGE", "softmax, clocks x kGE", "RoPE, clocks x kGE"], rows)
+
+
 def hub_registers() -> str:
     """The hub with its registers in banks beside the hub with one memory of two ports: area and clocks, from records."""
     rows = []
@@ -919,9 +958,11 @@ def pnm_cycles() -> str:
     for name in PNM_SHAPES:
         for op, c in _simulated("cent-pnm", name)["commands"].items():
             rows.append([name, _shape(PNMS[name]), f"`{op}`", c["ideal_cycles"], c["cycles"], f"{c['utilisation']:.4f}",
-                         c["cycles_32"], c["cycles_1"], c["further_cycles"]])
+                         c["cycles_32"], c["cycles_1"], c["stream_cycles"], f"{c['stream_utilisation']:.4f}",
+                         c["dependent_cycles"]])
     return table(["preset", "units x banks", "command", "ports, clocks", "256 slots, clocks", "utilisation",
-                  "32 slots, clocks", "one slot, clocks", "further command, clocks"], rows)
+                  "32 slots, clocks", "one slot, clocks", "32 commands in a stream, clocks", "utilisation in a stream",
+                  "command that needs the one before, clocks"], rows)
 
 
 def pnm_synthesis() -> str:
@@ -1070,7 +1111,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
-    riscv_clocks, riscv_synthesis, riscv_parts, cent_words, cent_instructions, cent_errors,
+    riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
     cent_costs, cent_causes_70b, cent_causes_7b)}
 

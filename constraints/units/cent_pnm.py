@@ -121,7 +121,9 @@ class PnmCommand(Strict):
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     cycles_32: int = Key(description="the same command on 32 slots, or on all if there are fewer")
     cycles_1: int = Key(description="the same command on one slot")
-    further_cycles: int = Key(description="of a further command that follows with overlap")
+    stream_cycles: int = Key(description="of 32 such commands, none of which needs results of those just before it")
+    stream_utilisation: float = Key(description="32 times `ideal_cycles` over `stream_cycles`")
+    dependent_cycles: int = Key(description="of a further command that needs all results of the command before it")
 
 
 class CentPnmResult(RateResult):
@@ -136,7 +138,9 @@ class CentPnmResult(RateResult):
         return [
             *super().figures(workload),
             *((name, f"{one.cycles} cycles for {workload['slots']} slots, {one.cycles_32} for 32, {one.cycles_1} for one; "
-                     f"utilisation {one.utilisation:.3f}") for name, one in self.commands.items()),
+                     f"utilisation {one.utilisation:.3f}, {one.stream_utilisation:.3f} in a stream; "
+                     f"{one.dependent_cycles} cycles behind a command whose results it needs")
+              for name, one in self.commands.items()),
         ]
 
 

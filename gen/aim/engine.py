@@ -31,7 +31,8 @@ class Engine(wiring.Component):
     start : ``In(1)``; command : ``In(payload(config.command_layout))``
         A command that the engine claims, with an ``opsize`` other than 0; only while ``ready`` is 1.
     ready, idle : ``Out(1)``
-        The engine may start in this clock; nothing that it began is under way, results included.
+        The engine may start in this clock; nothing that it began is under way, results included. An engine that compares
+        slots may be idle earlier: when ``command``, of whatever engine, may begin beside what this engine has under way.
     registers : ``Out(client.signature(...))``
     """
 

@@ -6,13 +6,15 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from ...constraints.formats import FP32
+from ...constraints.program_encoding import COMMANDS
 from ...constraints.units.cent_pnm import KINDS, OPERANDS_OF, CentPnmConfig
-from ..aim.engine import Engine
+from ..aim.engine import Engine, is_op
 from ..aim.hub import Hub
 from ..aim.registers import Client
 from ..aim.transfers import Transfers
 from ..arith import add, dot, dot_tree, exponential
 from ..blocks.shared import shared
+from .hazard import Use, slots_meet
 
 __all__ = ["AccUnit", "CentPnm", "ExpUnit", "RedUnit", "SlotEngine"]
 
@@ -89,8 +91,13 @@ class SlotEngine(Engine):
     more units than banks, groups go to sets of units in turn. A command with two operands reads them one after the other.
     The last read promises the write of the results.
 
-    Timing: a read of the registers in each clock in which the registers grant it. The next command may start when all slots
-    of the one before are read.
+    Several commands can be under way: some whose results are in the units, one that reads, and one that waits behind it.
+    The engine compares the slots of the command at hand, of whatever engine, with the slots of its own commands. The
+    command at hand waits while the engine owes results to slots that the command uses, or has to read slots that the
+    command writes. A command of another kind, whose slots are not known, waits until the engine owes nothing.
+
+    Timing: a read of the registers in each clock in which the registers grant it. The first read of the command that waits
+    follows the last read of the one before in the next clock.
 
     Parameters
     ----------
@@ -98,11 +105,20 @@ class SlotEngine(Engine):
     op : the command: EWADD, RED or EXP
     """
 
+    #: Commands with so many slots, and longer ones, follow each other without a gap.
+    WHOLE = 256
+
     def __init__(self, config, op):
         self._op, self._units = op, config.units_of(op)
         self._group = config.group_of(op)
         self._latency = _UNITS[KINDS[op]](config).LATENCY
         self.client = Client(width=self._group, latency=self._latency + 2)
+        #: Commands under way at most: the one that reads, and those before it whose results are in the units.
+        self.places = 1 + -(-self.client.latency // config.least_clocks(op, min(self.WHOLE, config.registers)))
+        #: Whether the command at hand may begin beside what this engine has under way; whether it owes results.
+        self.settled, self.busy = Signal(), Signal()
+        #: All engines of this kind, which this one asks too.
+        self.peers = (self,)
         super().__init__(config, (op,))
 
     def elaborate(self, platform):
@@ -111,15 +127,15 @@ class SlotEngine(Engine):
         word, group, pairs = config.word_bits, self._group, OPERANDS_OF[self._op] == 2
         first, second, target = (Signal.like(command.gpr, name=n) for n in ("first", "second", "target"))
         left, running, half = Signal.like(command.opsize), Signal(), Signal()
-        go, whole = Signal(), Signal()
+        go, whole, last = Signal(), Signal(), Signal()
         m.d.comb += [
-            self.ready.eq(~running),
             registers.read.eq(running),
             registers.read_address.eq(Mux(half, second, first) if pairs else first),
             registers.promise.eq(half if pairs else 1),
             registers.target.eq(target),
             go.eq(registers.read & registers.grant),
             whole.eq(go & registers.promise),
+            last.eq(whole & (left <= group)),
         ]
         if group > 1:
             m.d.comb += registers.lanes.eq(Cat(left > n for n in range(group)))
@@ -129,14 +145,55 @@ class SlotEngine(Engine):
         with m.If(whole):
             m.d.sync += [first.eq(first + group), second.eq(second + group), target.eq(target + group),
                          left.eq(left - group)]
-            with m.If(left <= group):
-                m.d.sync += running.eq(0)
+
+        # ---- The command that waits, and the one that reads ----------------------------------------------------------
+        waiting, free = Signal(), Signal()
+        next_first, next_second = (Signal.like(command.gpr, name=f"next_{n}", reset_less=True) for n in ("first", "second"))
+        next_left = Signal.like(command.opsize, name="next_left", reset_less=True)
+        m.d.comb += free.eq(~running | last)
+        with m.If(free):
+            come = [(first, next_first, command.gpr), (second, next_second, command.gpr1),
+                    (target, next_first if pairs else next_second, command.gpr if pairs else command.gpr1),
+                    (left, next_left, command.opsize)]
+            m.d.sync += [running.eq(waiting | self.start), waiting.eq(0),
+                         *(now.eq(Mux(waiting, then, new)) for now, then, new in come)]
+        with m.Elif(self.start):
+            m.d.sync += [waiting.eq(1), next_first.eq(command.gpr), next_second.eq(command.gpr1),
+                         next_left.eq(command.opsize)]
+
+        # ---- Results that are owed -----------------------------------------------------------------------------------
+        # The newest command is the first. A command leaves in the clock before its last write: who reads then follows it.
+        owed = [(Signal.like(command.gpr, name=f"owed_{n}", reset_less=True),
+                 Signal.like(command.opsize, name=f"owed_{n}_size", reset_less=True)) for n in range(self.places)]
+        count, ends = Signal(range(self.places + 1)), Signal(self.client.latency - 1)
+        done = ends[-1]
+        m.d.sync += [ends.eq(Cat(last, ends)), count.eq(count + self.start - done)]
         with m.If(self.start):
-            m.d.sync += [running.eq(1), half.eq(0), left.eq(command.opsize), first.eq(command.gpr), second.eq(command.gpr1),
-                         target.eq(command.gpr if pairs else command.gpr1)]
-        under_way = Signal(self.client.latency)
-        m.d.sync += under_way.eq(Cat(whole, under_way))
-        m.d.comb += self.idle.eq(~running & (under_way == 0))
+            news = (command.gpr if pairs else command.gpr1, command.opsize)
+            for now, new in zip(owed, [news, *owed[:-1]], strict=True):
+                m.d.sync += [a.eq(b) for a, b in zip(now, new, strict=True)]
+
+        # ---- Whether the command at hand may begin -------------------------------------------------------------------
+        use = Use(m, config, command)
+        own = command.op == COMMANDS[self._op].code
+        owes, overtakes, room = Signal(), Signal(), Signal()
+        # Results of one engine are written in the order of its commands, and so are its operands read.
+        looks = use.two & ~(own & use.to_second)
+        m.d.comb += [
+            owes.eq(Cat((count > n) & (slots_meet(at, size, use.first, use.size)
+                                       | looks & slots_meet(at, size, use.second, use.size))
+                        for n, (at, size) in enumerate(owed)).any()),
+            overtakes.eq(~own & use.writes & (
+                running & slots_meet(second if pairs else first, left, use.target, use.size)
+                | waiting & slots_meet(next_second if pairs else next_first, next_left, use.target, use.size))),
+            room.eq(~waiting & (count != self.places)),
+            self.busy.eq(count != 0),
+            self.settled.eq(Mux(use.known, ~owes & ~overtakes, ~self.busy)),
+            self.ready.eq(room & Cat(peer.settled for peer in self.peers).all()),
+            self.idle.eq(self.settled & (room | ~own)),
+        ]
+        under_way = Signal()
+        m.d.sync += under_way.eq(whole)
 
         # ---- Operands, a clock after their read ----------------------------------------------------------------------
         before = registers.read_data
@@ -159,7 +216,7 @@ class SlotEngine(Engine):
         results = []
         for s in range(sets):
             x, y = (Signal(group * word, name=f"{name}_{s}", reset_less=True) for name in "xy")
-            with m.If(under_way[0] & (turns[1] == s) if sets > 1 else under_way[0]):
+            with m.If(under_way & (turns[1] == s) if sets > 1 else under_way):
                 m.d.sync += x.eq(before)
                 if pairs:
                     m.d.sync += y.eq(registers.read_data)
@@ -205,4 +262,30 @@ class CentPnm(Hub):
         return {kind: SlotEngine(self._config, op).client.latency for op, kind in KINDS.items()}
 
     def _engines(self, platform):
-        return {"transfers": Transfers(self._config), **{kind: SlotEngine(self._config, op) for op, kind in KINDS.items()}}
+        self._slot_engines = {kind: SlotEngine(self._config, op) for op, kind in KINDS.items()}
+        for engine in self._slot_engines.values():
+            engine.peers = tuple(self._slot_engines.values())
+        return {"transfers": Transfers(self._config), **self._slot_engines}
+
+    def elaborate(self, platform):
+        """The hub, behind a check of ``overlap``.
+
+        A command without ``overlap`` means that everything before it counts as done, although results may still be owed.
+        A later command with ``overlap`` may rely on this. An engine of slots compares slots in any case. For any other
+        engine ``overlap`` is taken away while results may be owed that count as done, so that slots are compared.
+        """
+        port, self.command = self.command, self.command.signature.create()
+        m = super().elaborate(platform)
+        inner, self.command = self.command, port
+        m.d.comb += [inner.payload.eq(port.payload), inner.valid.eq(port.valid), port.ready.eq(inner.ready)]
+        newer, older, quiet = Signal(), Signal(), Signal()
+        computes = is_op(port.p.op, KINDS)
+        with m.If(older & ~computes):
+            m.d.comb += inner.p.overlap.eq(0)
+        m.d.comb += quiet.eq(~m.submodules.commands.o.valid & ~Cat(one.busy for one in self._slot_engines.values()).any())
+        with m.If(port.valid & port.ready):
+            m.d.sync += [newer.eq(computes | newer & ~quiet & port.p.overlap),
+                         older.eq(~quiet & (older | newer & ~port.p.overlap))]
+        with m.Elif(quiet):
+            m.d.sync += [newer.eq(0), older.eq(0)]
+        return m
