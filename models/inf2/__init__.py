@@ -1,0 +1,1 @@
+"""INF²: attention near storage."""
