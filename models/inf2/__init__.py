@@ -1,1 +1,1 @@
-"""INF²: attention near storage."""
+"""INF2: attention beside the flash of computational drives."""

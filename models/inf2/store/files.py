@@ -103,6 +103,8 @@ class BlockFile:
         try:
             if os.path.lexists(path):
                 raise StoreError(f"{path}: exists; a new spill file needs a name of its own")
+            if os.path.lexists(folder) and not os.path.isdir(folder):
+                raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR))
             os.makedirs(folder, exist_ok=True)
             handle, temporary = tempfile.mkstemp(prefix=f".{os.path.basename(path)}.", dir=folder)
             file = cls(path, handle)

@@ -1,14 +1,13 @@
-"""Layout of a spill file: header, index and extents.
+"""Layout of a spill file: header, index and extents. Each part begins at a multiple of 4 KiB.
 
-========================  =============================================================================================
-header                    4 KiB: magic, version, every number of :class:`Geometry`, identity, size of the file, CRC-32
-index, two copies         blocks of ``granularity_bytes``: identity, block number, commit number, records, CRC-32
-extents                   room for ``extent_tokens`` rows of keys, then for as many rows of values
-========================  =============================================================================================
+- The header has magic, version, every number of :class:`Geometry`, identity and size of the file, and a CRC-32.
+- The index has two copies, each of blocks of ``granularity_bytes``. A block has identity, block number, commit number,
+  records and a CRC-32.
+- An extent has room for ``extent_tokens`` rows of keys, then for as many rows of values.
 
-Each part begins at a multiple of 4 KiB. A record of the index belongs to one extent. It names the owner (request and head),
-the part (which extent of the owner this is), the rows that it holds, and the CRC-32 of these keys and values. A commit
-writes the copy of a block that is older, so that a write that is cut leaves the other copy.
+A record of the index belongs to one extent. It names the owner (request and head), the part (which extent of the owner
+this is) and the rows. It also has the CRC-32 of these keys, and of these values. A commit writes the older copy of a
+block, so a write that is cut leaves the other copy.
 
 All numbers are little-endian.
 """

@@ -1,7 +1,7 @@
 """Keys and values of requests and heads in a spill file, with a host buffer in front of it: delayed writeback.
 
 New rows go to the host buffer. When a request and head has gathered an interval of rows, the store writes them beside the
-caller: the keys in one write, the values in another. The host buffer serves rows until they are *released*:
+caller. The keys are one write, the values another. The host buffer serves rows until they are *released*:
 
 1. The writes of the rows have finished.
 2. With ``sync``, the drive has confirmed that they are durable.
@@ -121,7 +121,9 @@ class KvStore:
         process, but not from a loss of power.
     slots : :class:`int`
         Intervals that the host buffer holds for each request and head; an append waits when they are taken. An append of
-        more rows waits until nothing is on its way, and is then held whole.
+        more rows waits until nothing of its array is on its way, and is then held whole.
+    ahead_bytes : :class:`int`
+        Most bytes in the host buffer at which an append of more rows begins.
     group : :class:`int`
         Written segments that one commit of the index covers; by default one for each request and head.
     pool : :class:`Pool`
@@ -135,8 +137,9 @@ class KvStore:
         If the file is no spill file, cut or damaged; and from every call if the file can't be read or written.
     """
 
-    def __init__(self, file: File, *, sync: bool = False, slots: int = 2, group: int | None = None,
-                 pool: Pool | None = None, writable: bool = True) -> None:
+    def __init__(self, file: File, *, sync: bool = False, slots: int = 2, ahead_bytes: int = 1 << 26,
+                 group: int | None = None, pool: Pool | None = None, writable: bool = True) -> None:
+        self.ahead_bytes = ahead_bytes
         self.file, self.sync, self.slots, self.writable = file, sync, slots, writable
         self.statistics = Statistics()
         if slots < 1:
@@ -418,13 +421,14 @@ class KvStore:
                     segment.rows = rest
             self._submit(array)
 
-    def poll(self) -> None:
-        """Take note of finished writes, and begin failed ones again."""
+    def poll(self, *, idle: bool = False) -> None:
+        """Take note of finished writes, and begin failed ones again. ``idle``: no rows come for now, so the index need not
+        wait for a full group."""
         while (done := self._pool.finished(False)) is not None:
             self._finish(done, ())
         for array in list(self._dirty):
             self._submit(array)
-        if self._unnamed >= (self._group or max(len(self._arrays), 1)):
+        if self._unnamed >= (self._group or max(len(self._arrays), 1)) or idle and not self._flying:
             self._begin_commit()
 
     def drain(self) -> None:
@@ -437,12 +441,8 @@ class KvStore:
         """
         self._require_open()
         self.poll()
-        while self._flying or self._committing or self._written or self._dirty:
-            for array in list(self._dirty):
-                self._submit(array)
-            if not self._flying:
-                self._begin_commit()
-            self._finish(self._pool.finished(True))
+        while self._busy():
+            self._advance()
 
     def close(self) -> dict[Key, tuple[int, np.ndarray]]:
         """Wait for all writes, and close the file. Returns the rows that only the host buffer holds, because they fill no
@@ -525,6 +525,20 @@ class KvStore:
             if array.segments[0].state is _State.WRITTEN:
                 self._begin_commit()
             self._finish(self._pool.finished(True), (None, array))
+        while count > most and 2 * self.geometry.row_bytes * self._held > self.ahead_bytes and self._busy():
+            self._advance()
+
+    def _busy(self) -> bool:
+        """Whether rows of any array are on their way to the file."""
+        return bool(self._flying or self._committing or self._written or self._dirty)
+
+    def _advance(self) -> None:
+        """Wait until a task has finished; raise its error."""
+        for array in list(self._dirty):
+            self._submit(array)
+        if not self._flying:
+            self._begin_commit()
+        self._finish(self._pool.finished(True))
 
     def _segment(self, array: _Array, rows: int, start: int | None = None) -> _Segment:
         """A new last segment, for an interval or, if there are more rows, for a larger write."""
