@@ -760,6 +760,79 @@ class Kernels(Envelope):
     file: str | None = _key("file that `--from` wrote")
 
 
+class WritebackModel(_Part):
+    """Figures of delayed writeback by the traffic formulas."""
+
+    spilled_bytes: int = _key("keys and values of whole intervals")
+    sent_bytes: int = _key("rows that the steps send from the host buffer, if each write ends before the next step")
+    host_bytes: int = _key("host buffer with room for two intervals")
+
+
+class _WritebackFile(Envelope):
+    head_dim: int
+    element_bytes: int
+    interval: int = _key("tokens that are written together")
+    granularity_bytes: int
+    file_bytes: int
+
+
+class Writeback(_WritebackFile):
+    requests: int
+    heads: int
+    prefill_tokens: int
+    tokens: int = _key("decode steps")
+    write_bytes: int = _key("bytes of the keys, or of the values, of an interval")
+    step_ms: float
+    sync: bool
+    workers: int
+    slots: int
+    seed: int
+    file: str | None = _key("the spill file, with `--keep`")
+    direct_io: bool = _key("the file system took direct I/O; if not, a note says why")
+    appended_bytes: int = _key("keys and values of all tokens")
+    spilled_bytes: int = _key("bytes that left the host buffer")
+    left_bytes: int = _key("bytes that stayed in the host buffer, because they fill no interval")
+    writes: int = _key("writes of keys and of values")
+    written_bytes: int
+    index_writes: int
+    index_bytes: int
+    commits: int
+    syncs: int = _key("confirmations that the drive was asked for")
+    waits: int = _key("appends that waited for the drive")
+    failures: int = _key("writes that failed and were done again")
+    write_amplification: float | None = _key("bytes written, with the index, over bytes spilled")
+    host_bytes: int = _key("most bytes that the host buffer held during the steps")
+    sent_bytes: int = _key("rows in the host buffer, summed over the steps")
+    prefill_s: float
+    decode_s: float
+    drain_s: float = _key("from the last step to the last write")
+    read_s: float
+    prefill_mb_s: float | None
+    decode_mb_s: float | None
+    read_mb_s: float | None
+    read_bytes: int
+    mismatches: int = _key("rows that came back changed")
+    model: WritebackModel
+
+
+class SpilledArray(_Part):
+    request: int
+    head: int
+    rows: int
+
+
+class WritebackCheck(_WritebackFile):
+    """``bankside writeback --check``."""
+
+    file: str
+    extent_tokens: int
+    extents: int
+    free_extents: int
+    rows: int = _key("rows of keys; there are as many of values")
+    rows_bytes: int = _key("bytes of keys and values")
+    arrays: list[SpilledArray]
+
+
 class RestsOn(_Part):
     """Something on which a result rests."""
 
@@ -800,7 +873,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "asm": (Asm,), "disasm": (Disasm,),
     "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
-    "kernels": (Kernels,), "bench": (Bench,),
+    "kernels": (Kernels,), "writeback": (Writeback, WritebackCheck), "bench": (Bench,),
 }
 
 

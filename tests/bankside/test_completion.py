@@ -30,6 +30,7 @@ def offered(line, tmp_path):
     ("bankside sim pam-pu --mem", {"--memory"}, {"--json"}),
     ("bankside sweep p", {"pam-pu", "pam-hbm-only"}, {"gpu-only", "llama-3-70b"}),
     ("bankside sweep pam-pu tile_tokens=8,16 t", {"tile_tokens=", "tokens="}, {"lanes="}),
+    ("bankside writeback --s", {"--slots", "--sync", "--step-ms", "--seed"}, {"--keep"}),
     ("bankside repro ", {"pam", "lol-pim"}, {"pam-pu"}),
 ])
 def test_names_are_offered(line, there, not_there, tmp_path):

@@ -351,6 +351,12 @@ def test_synth_keys(monkeypatch, tmp_path):
     compare("synth", result)
 
 
+def test_writeback_keys(capsys, tmp_path):
+    result = output(capsys, "writeback", "--tokens", "5", "--prefill", "8", "--dir", str(tmp_path), "--keep")
+    compare("writeback", result)
+    compare("writeback of a file", output(capsys, "writeback", "--check", result["file"]))
+
+
 @pytest.mark.parametrize("command, change", [
     ("list", lambda r: r.pop("units")),
     ("list", lambda r: r.update(extra=1)),
