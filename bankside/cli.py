@@ -422,15 +422,28 @@ def _synth_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--library", metavar="NAME", default="generic", help="cell library (see bankside list)")
     which.add_argument("--liberty", metavar="FILE", help="Liberty file")
-    parser.add_argument("--effort", choices=("area", "balanced", "speed"), default="balanced",
-                        help="aim of technology mapping")
+    which.add_argument("--fpga", metavar="FAMILY", help="family of FPGAs in place of a cell library: xcup (UltraScale+)")
+    parser.add_argument("--effort", choices=("area", "balanced", "speed"),
+                        help="aim of technology mapping to a cell library; balanced by default")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
 
+def _synthesised(arguments: argparse.Namespace, selection: Any, tell: Callable[[str], None]) -> dict[str, Any]:
+    """The result of a selected configuration in the library, or in the family of FPGAs, that the command line names."""
+    from .measure import synthesise, synthesise_fpga
+
+    if arguments.fpga is not None:
+        return synthesise_fpga(selection, fpga=arguments.fpga, records=arguments.records, progress=tell)
+    return synthesise(selection, library=arguments.library, liberty=arguments.liberty,
+                      effort=arguments.effort or "balanced", records=arguments.records, progress=tell)
+
+
 def _synth(arguments: argparse.Namespace) -> int:
-    from .measure import synthesise
     from .terminal import steps
+
+    if arguments.fpga is not None and arguments.effort is not None:
+        raise ConfigError("--effort is for a cell library; --fpga takes none")
 
     if "*" in arguments.unit:
         return _synth_all(arguments)
@@ -438,15 +451,14 @@ def _synth(arguments: argparse.Namespace) -> int:
     if _dry_run(arguments, selection):
         return 0
     with steps() as tell:
-        result = synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
-                            records=arguments.records, progress=tell)
+        result = _synthesised(arguments, selection, tell)
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
-        from .text import synthesis_text
+        from .text import fpga_text, synthesis_text
 
-        print(synthesis_text(result))
+        print((synthesis_text if arguments.fpga is None else fpga_text)(result))
     return 0
 
 
@@ -454,11 +466,10 @@ def _synth_all(arguments: argparse.Namespace) -> int:
     """Every preset (or the named one) of all units whose names match: a row each."""
     import fnmatch
 
-    from .measure import synthesise
     from .registry import UNITS
     from .selection import select
     from .terminal import steps
-    from .text import synthesis_table
+    from .text import fpga_table, synthesis_table
 
     units = [UNITS[name] for name in fnmatch.filter(UNITS, arguments.unit)]
     if not units:
@@ -470,14 +481,13 @@ def _synth_all(arguments: argparse.Namespace) -> int:
         emit(arguments, {"schema": 1, "selections": [s.arguments for s in unique]})
         return 0
     with steps() as tell:
-        results = [synthesise(selection, library=arguments.library, liberty=arguments.liberty, effort=arguments.effort,
-                              records=arguments.records, progress=tell) for selection in unique]
+        results = [_synthesised(arguments, selection, tell) for selection in unique]
     result = {"schema": 1, "results": results, "tools": results[0]["tools"]}
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)
     else:
-        print(synthesis_table(results))
+        print((synthesis_table if arguments.fpga is None else fpga_table)(results))
     return 0
 
 

@@ -58,6 +58,7 @@ NAMES = {
     "unit": "bankside.registry:UNITS", "target": f"{__name__}:targets",
     "system": "bankside.models.systems:system_names", "model": "bankside.models.llm:model_names",
     "memory": "bankside.constraints.memory:available", "library": "bankside.synthesis.libraries:available",
+    "fpga": "bankside.synthesis.fpga:FAMILIES",
     "workload": "bankside.models.serving.workloads:workload_names", "paper": "bankside.models.papers:paper_names",
 }
 

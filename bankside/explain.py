@@ -30,7 +30,7 @@ State = Literal["same", "changed", "gone", "unknown"]
 
 #: Keys of ``made_from`` that are digests of sources, in words.
 SOURCES = {"hardware": "generator", "bench": "bench and functional model", "parts": "generators of further units",
-           "flow": "synthesis flow"}
+           "flow": "synthesis flow", "fpga-flow": "synthesis flow for FPGAs"}
 
 
 class _Input(BaseModel):
@@ -167,8 +167,8 @@ def _sources(name: str) -> str:
         return ""
     if part == "hardware":
         return hardware_digest(unit)
-    kind = "synth" if part == "flow" else "sim"
-    return made_from(_measurement(kind, unit, unit.preset(None)[1].model_dump(mode="json"), {})).get(part, "")
+    kind, workload = {"flow": ("synth", {}), "fpga-flow": ("synth", {"fpga": "xcup"})}.get(part, ("sim", {}))
+    return made_from(_measurement(kind, unit, unit.preset(None)[1].model_dump(mode="json"), workload)).get(part, "")
 
 
 def _compared(then: str, now: Callable[[], str]) -> tuple[State, str]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from bankside.constraints.contract import SimResult, Unit, Workload
 from bankside.constraints.document import validate
-from bankside.constraints.errors import CheckFailed, ConfigError
+from bankside.constraints.errors import CheckFailed, ConfigError, nearest
 from bankside.constraints.records import Kind, Measurement, Record
 from bankside.models.cost import process_clock
 
@@ -18,8 +18,8 @@ from .selection import Selection, select
 from .sources import note_sources
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "time_step",
-           "workload_of"]
+__all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "synthesise_fpga",
+           "time_step", "workload_of"]
 
 Progress = Callable[[str], None]
 
@@ -47,6 +47,8 @@ def make(measurement: Measurement, records: str | None = None, progress: Progres
     selection = Selection(unit, measurement.preset if measurement.preset in same else next(iter(same), None),
                           measurement.config)
     workload = dict(measurement.workload)
+    if measurement.kind == "synth" and "fpga" in workload:
+        return synthesise_fpga(selection, records=records, progress=progress, **workload)
     if measurement.kind == "synth":
         return synthesise(selection, records=records, progress=progress, **workload)
     result = simulate(selection, records=records, progress=progress, **workload)
@@ -180,6 +182,40 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     own = process_clock(selection.unit.name, selection.preset, synthesis, target)
     return {**_header(selection), **synthesis, "target_clock_mhz": target, "process": own.as_dict() if own else None,
             "record": record, "tools": tools}
+
+
+def synthesise_fpga(selection: Selection, *, fpga: str, records: str | None = None,
+                    progress: Progress = lambda text: None) -> dict[str, Any]:
+    """Map the unit to a family of FPGAs; keys as in ``bankside synth --fpga --json``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such family.
+    """
+    from bankside.constraints.libraries.fpga import fpga_families
+
+    from .synthesis.fpga import FAMILIES
+    from .synthesis.fpga import synthesise as mapped
+
+    if fpga not in FAMILIES:
+        raise ConfigError(nearest("FPGA family", fpga, FAMILIES))
+    folder = RecordFolder(records)
+    folder.prepare()
+    measurement = completed(measurement_of("synth", selection, fpga=fpga))
+    origin = made_from(measurement)
+    note_origin(selection.unit.name, origin)
+    progress(f"generating {selection.unit.name} {selection.label}")
+    text = generate.verilog(selection)
+    progress(f"mapping to {FAMILIES[fpga]} (minutes for a large unit)")
+    synthesis = mapped(text, selection.unit.module, fpga, progress=progress).as_dict()
+    tools = {**generate.tool_versions(), **synthesis.pop("tools")}
+    synthesis.pop("unit", None)
+    record = _keep(folder, measurement, origin, text, synthesis, tools)
+    devices = fpga_families()[fpga].devices
+    return {**_header(selection), **synthesis,
+            "percent": {name: device.percent(synthesis["fpga"]) for name, device in devices.items()},
+            "target_clock_mhz": selection.config.clock_mhz, "record": record, "tools": tools}
 
 
 def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, queries: int, refresh: bool,

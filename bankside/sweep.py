@@ -122,7 +122,7 @@ def jobs_of(target: str, axes: Sequence[str], *, settings: Mapping[str, Any], re
             if name not in ("sim", "preset"):
                 raise ConfigError(f"--{name.replace('_', '-')} is for a system; {target} is a unit")
         options = list(unit.workload.options())
-        known = {*unit.config.model_fields, *options, "preset", "library", "effort"}
+        known = {*unit.config.model_fields, *options, "preset", "library", "effort", "fpga"}
         for key in points[0]:
             if key.partition(".")[0] not in known:
                 raise ConfigError(nearest(f"key of {target}", key, sorted(known)))
@@ -171,7 +171,7 @@ def _unit(job: Job) -> tuple[dict[str, Any], list[str]]:
 
     unit, folder = registry.UNITS[job.target], RecordFolder(job.records)
     options = unit.workload.options()
-    point, flow = dict(job.point), {key: job.point[key] for key in ("library", "effort") if key in job.point}
+    point, flow = dict(job.point), {key: job.point[key] for key in ("library", "effort", "fpga") if key in job.point}
     given = {key: parse(point[key], key, numbered=False)[0] for key in point if key in options}
     workload = {key: value for key, value in workload_of(unit, given).model_dump().items() if key in given}
     preset = point.get("preset", job.settings.get("preset"))

@@ -11,7 +11,7 @@ from bankside.models.cost import second_opinion
 from .registry import simulation_result
 from .terminal import FittingTable
 
-__all__ = ["cosimulation_lines", "evaluation_text", "simulation_text", "summary_table",
+__all__ = ["cosimulation_lines", "evaluation_text", "fpga_table", "fpga_text", "simulation_text", "summary_table",
            "sweep_text", "synthesis_table", "synthesis_text", "timing_text", "trace_text"]
 
 
@@ -60,14 +60,56 @@ def _second_opinion(r: dict[str, Any]) -> list[tuple[str, str]]:
     return [("  CACTI", f"{cacti:.3f} mm2 at 45 nm for {count} of {len(memories)} macros; the model {model:.3f} mm2")]
 
 
+def fpga_text(r: dict[str, Any]) -> str:
+    """Result of ``bankside synth --fpga``."""
+    from .synthesis.fpga import FAMILIES
+
+    used = r["fpga"]
+    rows = [("family", f"{r['family']}, {FAMILIES[r['family']]}"),
+            ("logic", f"{used['lut']} LUTs before packing, {used['carry4']} carry chains of 4 bits"),
+            ("registers", f"{used['ff']} flip-flops"),
+            ("LUTs as memory", f"{used['lutram']} distributed memory, {used['srl']} shift registers"),
+            ("blocks", f"{used['bram36']} block RAMs of 36 Kbit, {used['bram18']} of 18 Kbit, {used['uram']} UltraRAMs, "
+                       f"{used['dsp']} DSP blocks")]
+    for name, share in r["percent"].items():
+        shown = [f"{value:.2f} % {part.partition('_')[0].upper()}" + (" as a paper counts" if "_" in part else "")
+                 for part, value in share.items() if value is not None]
+        rows.append((f"of {name}", ", ".join(shown)))
+    path = r["longest_path"]
+    rows.append(("logic depth", f"{r['lut_levels']} LUT levels, {r['path_carry4']} carry chains of 4 bits"
+                 + (f", {r['path_dsp']} of the levels in DSP blocks" if r["path_dsp"] else "")
+                 + ("" if path["start"] is None else f", from {path['start']} to {path['end']}")))
+    rows += [("warning", f"the memory {m['name']} of {m['module']} ({m['depth']} x {m['width']} bits, "
+                         f"{m['read_ports']} read and {m['write_ports']} write ports) takes {m['bits']} flip-flops")
+             for m in r["memories"] if m["misplaced"]]
+    largest = sorted(r["parts"], key=lambda one: -one["lut"] * one["count"])[:6] if len(r["parts"]) > 1 else []
+    rows += [("modules" if k == 0 else "", f"{one['count']} x {one['module']}: {one['lut']} LUTs, {one['ff']} flip-flops, "
+                                           f"{one['dsp']} DSP blocks, {one['lut_levels']} LUT levels")
+             for k, one in enumerate(largest)]
+    return _title(r) + "\n" + _block([*rows, ("record", r["record"])])
+
+
+def fpga_table(results: list[dict[str, Any]]) -> str:
+    """One line per unit: the resources of each."""
+    names = list(results[0]["fpga"])
+    return _costs(results[0]["family"], ("unit", "configuration", *names, "levels"), (
+        (r["unit"], r["preset"] or r["config_hash"], *(str(r["fpga"][name]) for name in names), str(r["lut_levels"]))
+        for r in results))
+
+
 def synthesis_table(results: list[dict[str, Any]]) -> str:
     """One line per unit: the costs of the operators of a library."""
     head = ("unit", "configuration", "GE", "logic", "registers", "memories", "ns", "MHz")
-    rows = [head, *((r["unit"], r["preset"] or r["config_hash"], f"{r['area_ge']:.0f}", f"{r['combinational_ge']:.0f}",
-                     f"{r['sequential_ge']:.0f}", f"{r['memory_ge_estimate']:.0f}", f"{r['critical_path_ns']:.3f}",
-                     f"{r['fmax_mhz']:.0f}" if r["fmax_mhz"] else "-") for r in results)]
+    return _costs(f"{results[0]['library']}, effort {results[0]['effort']}", head, (
+        (r["unit"], r["preset"] or r["config_hash"], f"{r['area_ge']:.0f}", f"{r['combinational_ge']:.0f}",
+         f"{r['sequential_ge']:.0f}", f"{r['memory_ge_estimate']:.0f}", f"{r['critical_path_ns']:.3f}",
+         f"{r['fmax_mhz']:.0f}" if r["fmax_mhz"] else "-") for r in results))
+
+
+def _costs(title: str, head: tuple[str, ...], body: Iterable[tuple[str, ...]]) -> str:
+    """A table with a title: two columns of names, then numbers."""
+    rows = [head, *body]
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
-    title = f"{results[0]['library']}, effort {results[0]['effort']}"
     return title + "\n" + "\n".join(
         "  ".join(cell.ljust(width) if k < 2 else cell.rjust(width)
                   for k, (cell, width) in enumerate(zip(row, widths, strict=True))).rstrip() for row in rows)

@@ -16,8 +16,8 @@ from pydantic import BaseModel, Field
 from .document import Model, Strict, validate
 from .errors import ConfigError
 
-__all__ = ["SYNTH", "Kind", "Measurement", "Outcome", "Record", "RecordError", "SynthResults", "config_hash", "record_name",
-           "validate_results"]
+__all__ = ["SYNTH", "FpgaResults", "Kind", "Measurement", "Outcome", "Record", "RecordError", "SynthResults", "config_hash",
+           "record_name", "validate_results"]
 
 Kind = Literal["sim", "synth"]
 
@@ -70,7 +70,8 @@ class Measurement:
         Hash of the expanded configuration.
     workload : tuple of (name, value)
         Values by name. ``sim``: options of the unit's bench, ``seed`` included. ``synth``: ``library`` (a name) or
-        ``liberty`` (a file), and ``effort``. Missing options have the unit's defaults, see :meth:`completed`.
+        ``liberty`` (a file), and ``effort``; or ``fpga`` (a family) alone. Missing options have the unit's defaults, see
+        :meth:`completed`.
     config, preset, changes
         The configuration itself, and how a person selects it: a preset, and the keys that differ from it as (key,
         value).
@@ -153,7 +154,8 @@ class Record(Strict):
         Digests of everything that decides the results besides configuration and workload, and versions of tools that
         do. ``hardware``: sources of the generator. ``sim``: ``bench`` (sources of bench and functional model),
         ``memory`` (contents of the memory), ``parts`` (sources of other units that the bench puts beside it).
-        ``synth``: ``flow`` (sources of the synthesis), ``library`` (contents of the cell library).
+        ``synth``: ``flow`` (sources of the synthesis), ``library`` (contents of the cell library). ``synth`` for an
+        FPGA: ``fpga-flow`` alone.
     verilog_sha256
         Digest of the measured Verilog without the comment at its top.
     latency
@@ -263,6 +265,21 @@ class SynthResults(Strict):
     memory_bits: int = Field(ge=0, le=1 << 50)
     critical_path_ns: float = Field(ge=0, le=1e9)
     fmax_mhz: float | None = Field(gt=0, le=1e9)
+    cells: dict[str, int]
+
+
+class FpgaResults(Strict):
+    """Results of a synthesis for an FPGA that other results use; further keys are plain data.
+
+    ``fpga`` has counts of ``lut``, ``ff``, ``carry4``, ``bram36``, ``bram18``, ``uram``, ``dsp``, ``srl`` and ``lutram``.
+    LUTs are counted before packing.
+    """
+
+    model_config = {**Strict.model_config, "extra": "allow"}
+
+    family: str
+    fpga: dict[str, int]
+    lut_levels: int = Field(ge=0, le=1 << 20)
     cells: dict[str, int]
 
 

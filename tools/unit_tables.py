@@ -397,6 +397,21 @@ def operators_pipelined() -> str:
     return table(["unit", "configuration", "logic, GE", "registers, GE", "register to register, MHz"], rows)
 
 
+def operators_fpga() -> str:
+    """Resources on UltraScale+, each operator for gates and for the FPGA."""
+    rows = []
+    for unit, preset, sets in (("fp-mul", "fp16", ()), ("fp-fma", "fp16", ()),
+                               ("fp-dot", "fp16-accumulate", ("lanes=4",))):
+        for fabric in ("asic", "xilinx"):
+            r = measure.synthesise_fpga(select(unit, preset=preset, sets=[*sets, f"fabric={fabric}"]), fpga="xcup")
+            used = r["fpga"]
+            rows.append([f"`{unit}`", preset + "".join(f", `{s}`" for s in sets), f"`{fabric}`", f"{used['lut']:,}",
+                         f"{used['ff']:,}", str(used["dsp"]), str(used["carry4"]), str(used["srl"] + used["lutram"]),
+                         str(r["lut_levels"])])
+    return table(["unit", "configuration", "fabric", "LUT", "flip-flops", "DSP", "CARRY4", "LUTs as memory", "LUT levels"],
+                 rows)
+
+
 # dpa-dispatcher ---------------------------------------------------------------------------------------------------------
 
 
@@ -1107,7 +1122,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,
-    operators, operators_nangate45, operators_pipelined, dispatcher_words, dispatcher_commands, dispatcher_errors,
+    operators, operators_nangate45, operators_pipelined, operators_fpga,
+    dispatcher_words, dispatcher_commands, dispatcher_errors,
     dispatcher_registers, aim_cycles, aim_memory, aim_synthesis, aim_parts, aim_area, module_cases, hub_cycles,
     hub_errors, hub_synthesis, hub_parts, hub_banks, hub_registers, pnm_cycles, pnm_synthesis, process_clocks,
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,

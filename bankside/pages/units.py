@@ -149,7 +149,10 @@ def _options(unit: str) -> tuple[str, ...]:
 def synthesis(result: Result) -> Page:
     """``bankside synth``: one unit, or a row for each of several."""
     if "results" in result:
-        return _several(result["results"])
+        several = result["results"]
+        return _several_fpga(several) if "fpga" in several[0] else _several(several)
+    if "fpga" in result:
+        return _fpga(result)
     target = result.get("target_clock_mhz")
     lead = (
         f"{_name(result)} takes {result['area_ge'] / 1e3:,.1f} kGE and reaches {clock(result)} in the library "
@@ -308,6 +311,121 @@ def _several(results: list[Result]) -> Page:
                 (table(("unit", "configuration", "GE", "logic", "flip-flops", "memories", "ns", "MHz"), rows),),
             ),
         ),
+    )
+
+
+#: Resources of an FPGA in words.
+RESOURCES = {
+    "lut": "LUTs of logic, before packing",
+    "ff": "flip-flops",
+    "carry4": "carry chains of 4 bits",
+    "bram36": "block RAMs of 36 Kbit",
+    "bram18": "block RAMs of 18 Kbit",
+    "uram": "UltraRAMs",
+    "dsp": "DSP blocks",
+    "srl": "LUTs as shift registers",
+    "lutram": "LUTs as memory",
+}
+
+
+def _fpga(result: Result) -> Page:
+    used = result["fpga"]
+    lead = (
+        f"{_name(result)} takes {used['lut']:,} LUTs before packing, {used['ff']:,} flip-flops and {used['dsp']:,} DSP "
+        f"blocks of the family {result['family']}. Its longest path has {result['lut_levels']} LUT levels. There is no "
+        "placement, so there is no clock figure."
+    )
+    wrong = [one for one in result["memories"] if one["misplaced"]]
+    if wrong:
+        lead += f" {len(wrong)} large memories take flip-flops."
+    cards = (
+        Card("LUTs", f"{used['lut']:,}", f"{used['lutram'] + used['srl']:,} more as memory and shift registers"),
+        Card("flip-flops", f"{used['ff']:,}"),
+        Card("DSP blocks", f"{used['dsp']:,}"),
+        Card("block RAMs", f"{used['bram36'] + used['bram18'] / 2:,g}", f"{used['uram']:,} UltraRAMs"),
+        Card("logic depth", f"{result['lut_levels']} LUT levels", f"{result['path_carry4']} carry chains of 4 bits"),
+    )
+    shares = [
+        (device, part.partition("_")[0] + (" as a paper counts" if "_" in part else ""), number(value, 2))
+        for device, all_of_it in result["percent"].items()
+        for part, value in all_of_it.items()
+    ]
+    parts = [
+        Part(
+            "Resources",
+            tables=(
+                table(("resource", "count"), [(text, f"{used[name]:,}") for name, text in RESOURCES.items()]),
+                table(("device", "resource", "per cent"), shares),
+            ),
+            side_by_side=True,
+        )
+    ]
+    if len(result["parts"]) > 1:
+        largest = sorted(result["parts"], key=lambda one: -one["lut"] * one["count"])[:10]
+        head = ("module", "instances", *RESOURCES, "LUT levels")
+        rows = [
+            (one["module"], f"{one['count']:,}", *(f"{one[name]:,}" for name in RESOURCES), f"{one['lut_levels']}")
+            for one in largest
+        ]
+        chart = bars(
+            [(one["module"], one["lut"] * one["count"]) for one in largest], "LUTs of all instances",
+            caption="The ten largest.",
+        )
+        parts.append(Part("Modules", chart, (table(head, rows, code={0}),)))
+    if result["memories"]:
+        head = ("memory", "module", "instances", "words", "bits a word", "read ports", "write ports", "becomes")
+        parts.append(
+            Part(
+                "Memories",
+                tables=(
+                    table(
+                        head,
+                        [
+                            (
+                                one["name"],
+                                one["module"],
+                                *(f"{one[key]:,}" for key in ("count", "depth", "width", "read_ports", "write_ports")),
+                                one["becomes"],
+                            )
+                            for one in result["memories"]
+                        ],
+                        code={0, 1},
+                    ),
+                ),
+            )
+        )
+    cells = sorted(result["cells"].items(), key=lambda item: (-item[1], item[0]))
+    parts.append(
+        Part(
+            "Primitives and configuration",
+            tables=(
+                table(("primitive", "count"), [(name, f"{count:,}") for name, count in cells]),
+                configuration(result["config"]),
+            ),
+            side_by_side=True,
+            folded=True,
+        )
+    )
+    return Page(f"{_name(result)} on an FPGA", lead, cards, tuple(parts))
+
+
+def _several_fpga(results: list[Result]) -> Page:
+    largest = max(results, key=lambda one: one["fpga"]["lut"])
+    rows = [
+        (
+            one["unit"],
+            one["preset"] or one["config_hash"],
+            *(f"{one['fpga'][name]:,}" for name in RESOURCES),
+            f"{one['lut_levels']}",
+        )
+        for one in results
+    ]
+    chart = bars([(_name(one), one["fpga"]["lut"]) for one in results], "LUTs before packing")
+    return Page(
+        f"{len(results)} configurations on an FPGA",
+        f"The largest is {_name(largest)} with {largest['fpga']['lut']:,} LUTs. Family {results[0]['family']}.",
+        (),
+        (Part("Resources", chart, (table(("unit", "configuration", *RESOURCES, "LUT levels"), rows),)),),
     )
 
 

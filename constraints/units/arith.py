@@ -15,9 +15,9 @@ from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitCon
 from ..errors import ConfigError
 from ..formats import FloatFormat, IntegerFormat, float_format, number_format
 
-__all__ = ["FpActivation", "FpAdd", "FpCompare", "FpConvert", "FpDiv", "FpDot", "FpExp", "FpFma", "FpLog", "FpMul",
-           "FpRecip", "FpRsqrt", "FpSqrt", "FpUnary", "FpVector", "Operand", "OperatorConfig", "OperatorResult",
-           "OperatorWorkload", "operand_layout", "presets"]
+__all__ = ["FabricConfig", "FpActivation", "FpAdd", "FpCompare", "FpConvert", "FpDiv", "FpDot", "FpExp", "FpFma", "FpLog",
+           "FpMul", "FpProduct", "FpRecip", "FpRsqrt", "FpSqrt", "FpUnary", "FpVector", "Operand", "OperatorConfig",
+           "OperatorResult", "OperatorWorkload", "operand_layout", "presets"]
 
 
 @dataclass(frozen=True)
@@ -100,6 +100,15 @@ class OperatorConfig(UnitConfig):
         return None
 
 
+class FabricConfig(OperatorConfig):
+    """Keys of operators that are written for cells or for an FPGA. The bits of their results are the same."""
+
+    # Left out at its default, so that configurations keep their hashes.
+    fabric: Literal["asic", "xilinx"] = Key(
+        default="asic", exclude_if=lambda value: value == "asic",
+        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains")
+
+
 class FpMul(OperatorConfig):
     """Multiplication: a b."""
 
@@ -110,6 +119,10 @@ class FpMul(OperatorConfig):
     @property
     def meanings(self) -> dict[str, str]:
         return {"a": "factor", "b": "factor", "result": "a b, rounded"}
+
+
+class FpProduct(FabricConfig, FpMul):
+    """Multiplication for cells or an FPGA: a b."""
 
 
 class FpAdd(FpMul):
@@ -123,7 +136,7 @@ class FpAdd(FpMul):
                 "result": f"a {'-' if self.variant == 'subtract' else '+'} b, rounded"}
 
 
-class FpFma(OperatorConfig):
+class FpFma(FabricConfig):
     """Fused multiply-add: a b + c, rounded once."""
 
     acc_format: FloatName | Literal[""] = Key(
@@ -253,7 +266,7 @@ class FpSqrt(FpUnary):
         return {"a": "radicand", "result": "square root, rounded"}
 
 
-class FpDot(OperatorConfig):
+class FpDot(FabricConfig):
     """Dot product of n lanes with an accumulator."""
 
     variant: Literal["fused", "tree", "accumulate"] = Key(
@@ -301,7 +314,7 @@ class FpDot(OperatorConfig):
                            "accumulate": "rounded sum"}[self.variant]}
 
 
-class FpVector(OperatorConfig):
+class FpVector(FabricConfig):
     """Operations on vectors lane by lane: times a scalar, times a scalar plus a vector, product or sum of two
     vectors."""
 
@@ -398,7 +411,7 @@ def presets(config: type[OperatorConfig], **formats: Mapping[str, object]) -> di
     return {name: config(format=name, **formats.get(name, {})) for name in ("fp16", "bf16", "fp32")}  # type: ignore[arg-type]
 
 
-FP_MUL_PRESETS = presets(FpMul)
+FP_MUL_PRESETS = presets(FpProduct)
 FP_ADD_PRESETS = presets(FpAdd)
 FP_FMA_PRESETS = {**presets(FpFma), "fp16-fp32": FpFma(acc_format="fp32"),
                   "bf16-fp32": FpFma(format="bf16", acc_format="fp32")}
@@ -468,7 +481,7 @@ def _unit(name: str, config: type[OperatorConfig], presets: Mapping[str, Operato
                 result=OperatorResult, published=published, trial=Trial(trial, {"count": 2000}))
 
 
-FP_MUL = _unit("fp-mul", FpMul, FP_MUL_PRESETS, "floating-point multiplication")
+FP_MUL = _unit("fp-mul", FpProduct, FP_MUL_PRESETS, "floating-point multiplication")
 FP_ADD = _unit("fp-add", FpAdd, FP_ADD_PRESETS, "floating-point addition and subtraction")
 FP_FMA = _unit("fp-fma", FpFma, FP_FMA_PRESETS, "fused multiply-add")
 FP_COMPARE = _unit("fp-compare", FpCompare, FP_COMPARE_PRESETS, "floating-point comparison, maximum and minimum")

@@ -72,8 +72,11 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
 
     size = fmt.width - 1
     differ = [wire(m, a[k] ^ b[k], f"differ_{k}") for k in range(size)]
-    less = [(wire(m, ~a[k] & b[k], f"less_{k}"), AND) for k in range(size)]
-    swap = carries(m, less, [(~bit, XOR) for bit in differ], wanted=[size - 1], name="order")[size - 1][0]
+    if p.fabric == "xilinx":
+        swap = wire(m, a[:size] < b[:size], "order")
+    else:
+        less = [(wire(m, ~a[k] & b[k], f"less_{k}"), AND) for k in range(size)]
+        swap = carries(m, less, [(~bit, XOR) for bit in differ], wanted=[size - 1], name="order")[size - 1][0]
     p.swap = swap
     equal = ~Cat(differ).any()
     if flush_to_zero:
@@ -120,7 +123,7 @@ def _sum(p, fmt):
     carry = wire(m, p.subtract & ~(middle | below), "carry_in")
     flipped = wire(m, p.moved[2:] ^ p.subtract.replicate(size), "flipped")
     columns = [[(p.big[k], 0), (flipped[k], 0)] for k in range(size)]
-    total = add_rows(m, [*columns, []], carry=(carry, AND), name="sum")
+    total = add_rows(m, [*columns, []], carry=(carry, AND), name="sum", fabric=p.fabric)
     p.sum = Cat(low ^ (p.subtract & p.sticky), middle ^ (p.subtract & below), *total[:size], total[size] & ~p.subtract)
     p.cut(14)
 
@@ -135,7 +138,8 @@ def _normalise(p, fmt):
     p.deep = exponent > 2
     p.cut(9)
     p.far_exponent = Cat(add_rows(m, [[(p.less_2[k], 0), (~p.zeros[k] if k < len(p.zeros) else Const(1, 1), 0)]
-                                      for k in range(len(p.less_2))], carry=(Const(1, 1), 0), name="far_exponent"))
+                                      for k in range(len(p.less_2))], carry=(Const(1, 1), 0), name="far_exponent",
+                              fabric=p.fabric))
     p.far, _ = shift_left(m, p.sum[1:1 + near], p.zeros, low=0, width=near, name="far")
 
 
@@ -156,7 +160,7 @@ def _round(p, fmt):
     p.keep(kept=kept, up=guard & (rest | kept[0]), over=over, middle=total[-2], leads=total[-3:].any())
     p.cut(9)
     exponent = p.exponent
-    p.rounded, carry = incremented(m, p.kept, p.up)
+    p.rounded, carry = incremented(m, p.kept, p.up, fabric=p.fabric)
     # A carry out of rounding raises the exponent by 1. A sum above the place of the larger significand has no such
     # carry.
     plus = wire(m, p.over | (p.middle & carry), "plus")

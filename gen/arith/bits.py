@@ -5,7 +5,11 @@ Arrival times control all of them. Their unit is a gate delay (about a NAND of t
 
 from amaranth import *
 
-__all__ = ["AND", "XOR", "add_rows", "booth_products", "carries", "compress", "leading_zero_count", "partial_products"]
+__all__ = ["AND", "XOR", "add_rows", "booth_products", "carries", "compress", "leading_zero_count", "partial_products",
+           "product_columns"]
+
+#: Delay of a DSP block's multiplier, and of a carry chain of a few dozen bits, on an FPGA.
+DSP, CHAIN = 14, 6
 
 #: Delay of an AND or OR, of an exclusive OR or multiplexer, and of an AND-OR.
 AND, XOR, AND_OR = 1.0, 2.0, 1.5
@@ -86,8 +90,48 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
     return columns
 
 
+def product_columns(p, a, b, *, booth, total=None, arrivals=None, name="product"):
+    """Columns of the product ``a * b`` for :func:`compress`, in the way of the pipeline's fabric.
+
+    Gates: rows of partial products, with recoding if ``booth``. FPGA: one row, the output of DSP blocks, with a place
+    for registers behind the multiplier. A place for registers at the inputs and the outputs is the caller's part.
+
+    There are ``total`` columns, ``len(a) + len(b)`` by default. Without recoding, further columns are empty.
+    """
+    size = len(a) + len(b) if total is None else total
+    if p.fabric == "xilinx":
+        p.whole_product = a * b
+        p.cut(DSP)
+        columns = [[(bit, 0)] for bit in p.whole_product]
+    elif booth:
+        return booth_products(p.module, a, b, total=total, arrivals=arrivals, name=name)
+    else:
+        columns = partial_products(p.module, a, b, arrivals=arrivals, name=name)
+    return [*columns, *([] for _ in range(size - len(columns)))]
+
+
+def _chained(p, columns, name, step):
+    """Sum of columns in carry chains: a tree of ``+`` over rows. Every column then has one bit."""
+    rows = [Cat(column[k][0] if k < len(column) else Const(0, 1) for column in columns)
+            for k in range(max(map(len, columns), default=0))]
+    level = 0
+    while len(rows) > 1:
+        for k in range(0, len(rows) - 1, 2):
+            p[f"{name}_{level}_{k // 2}"] = (rows[k] + rows[k + 1])[:len(columns)]
+        names = [f"{name}_{level}_{k}" for k in range(len(rows) // 2)]
+        if len(rows) % 2:
+            p[f"{name}_{level}_{len(names)}"] = rows[-1]
+            names.append(f"{name}_{level}_{len(names)}")
+        if step and len(names) > 1:
+            p.cut(CHAIN)
+        rows, level = [p[one] for one in names], level + 1
+    return [[(bit, 0)] for bit in rows[0]] if rows else [[] for _ in columns]
+
+
 def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
     """Reduce columns of bits to at most two bits each, with full adders and few half adders.
+
+    In a pipeline for an FPGA, carry chains add the columns up, and each has at most one bit afterwards.
 
     Every adder takes the earliest bits of its column. The latest of these bits enters at the input with the shortest
     path (Oklobdzija, Villeger and Liu 1996). So no column waits for bits that a later adder could take.
@@ -107,6 +151,8 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
     -------
     list of list of ``(bit, arrival)``, as long as ``columns``. Carries out of the last column are dropped.
     """
+    if p.fabric == "xilinx":
+        return columns if all(len(column) < 2 for column in columns) else _chained(p, columns, name, step)
     adders, values, times = [], {}, []
     work = []
     for column in columns:
@@ -255,7 +301,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
     return {k: (build(k, 0)[0], groups[k, 0][0]) for k in wanted}
 
 
-def add_rows(m, columns, *, carry=None, limit=None, name="sum"):
+def add_rows(m, columns, *, carry=None, limit=None, name="sum", fabric="asic"):
     """Sum of two rows, given as columns of at most two bits, as :func:`compress` returns them.
 
     Parameters
@@ -265,11 +311,21 @@ def add_rows(m, columns, *, carry=None, limit=None, name="sum"):
         Carry into the first column.
     limit : float or None
         See :func:`carries`.
+    fabric : str
+        ``xilinx``: one ``+`` in place of a prefix network.
 
     Returns
     -------
     list of bit, one for each column. The carry out of the last column is dropped.
     """
+    if fabric == "xilinx":
+        if carry is None and all(len(column) < 2 for column in columns):
+            return [column[0][0] if column else Const(0, 1) for column in columns]
+        one, other = (Cat(column[k][0] if k < len(column) else Const(0, 1) for column in columns) for k in range(2))
+        into = Const(0, 1) if carry is None else carry[0]
+        # The carry enters below the first column, so that there is one chain.
+        total = wire(m, (Cat(Const(1, 1), one) + Cat(into, other))[1:len(columns) + 1], name)
+        return [total[k] for k in range(len(columns))]
     generate, propagate, half = [], [], []
     for k, column in enumerate(columns):
         if len(column) == 2:

@@ -16,7 +16,7 @@ from ...constraints.arithmetic import dot_window
 from ...constraints.formats import FP32
 from ..blocks.stream import StreamFIFO
 from .aligned import leading_zeros
-from .bits import add_rows, booth_products, compress, partial_products
+from .bits import add_rows, compress, product_columns
 from .float_shape import FloatLayout, FloatShape
 from .multiply import BOOTH_PRECISION
 from .pipeline import Pipeline, operator, partition
@@ -95,6 +95,8 @@ class _Accumulation(wiring.Component):
 
     #: Number of sums held.
     _registers = 1
+    #: Fabric of the datapath.
+    _fabric = "asic"
 
     def _plan(self):
         """Choose the cuts before and after the sum that hold registers."""
@@ -102,11 +104,11 @@ class _Accumulation(wiring.Component):
         m._MustUse__silence = True  # thrown away: it only counts the cuts
         geometry = self._geometry
         bits = Signal(geometry.lanes * geometry.fmt.width)
-        plan = Pipeline(m)
+        plan = Pipeline(m, fabric=self._fabric)
         state = self._accumulate(plan, bits, bits, Const(0, 1), Const(0, 1), lambda stage: Const(1, 1))
         state.pop("done")
         before = plan._place.levels + [SUM_LEVELS]
-        plan = Pipeline(m)
+        plan = Pipeline(m, fabric=self._fabric)
         plan.keep(**state)
         _rounded(plan, geometry, self._flush_to_zero)
         after = plan._place.levels
@@ -174,7 +176,7 @@ class _Accumulation(wiring.Component):
         if not geometry.exact:
             before = before.as_signed() >> p.distance
         columns = [[(p.row_0[k], 0), (p.row_1[k], 0), (before[k], 12)] for k in range(geometry.width)]
-        total = {"value": _add(m, compress(p, columns, name="next"), None, "next_cpa")}
+        total = {"value": _add(p, compress(p, columns, name="next"), None, "next_cpa")}
         for flag in ("nan", "positive", "negative"):
             total[flag] = p[flag] | old[flag] & ~p.first
         total["minus"] = p.minus & (old["minus"] | p.first)
@@ -244,6 +246,8 @@ class DotAccumulator(_Accumulation):
         if each beat is ``last``. Sums of k beats need only this number divided by k.
     flush_to_zero : bool
         As in :func:`dot`.
+    fabric : str
+        As of a :class:`Pipeline`.
 
     Members
     -------
@@ -259,7 +263,9 @@ class DotAccumulator(_Accumulation):
         If a number is too small.
     """
 
-    def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=5, places=None, flush_to_zero=False):
+    def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=5, places=None, flush_to_zero=False,
+                 fabric="asic"):
+        self._fabric = fabric
         self._geometry = dot_window(fmt, result, lanes, window, beats=beats)
         self._flush_to_zero = bool(flush_to_zero)
         self._depth = operators.index(depth)
@@ -314,10 +320,11 @@ class DotAccumulator(_Accumulation):
 
         valid = _follow(m, accepted, len(self._front), "valid")
         payload = self.i.payload
-        state = self._accumulate(Pipeline(m, registers=self._front), Value.cast(payload.a), Value.cast(payload.b),
-                                 payload.first, payload.last, valid.__getitem__)
+        front = Pipeline(m, registers=self._front, fabric=self._fabric)
+        state = self._accumulate(front, Value.cast(payload.a), Value.cast(payload.b), payload.first, payload.last,
+                                 valid.__getitem__)
         done = _follow(m, state.pop("done"), len(self._back), "done")
-        back = Pipeline(m, registers=self._back, name="sum_")
+        back = Pipeline(m, registers=self._back, name="sum_", fabric=self._fabric)
         back.keep(**state)
         back.rounded = _rounded(back, self._geometry, self._flush_to_zero)
         while back.stage < len(self._back):
@@ -393,10 +400,10 @@ class DotRegisters(_Accumulation):
         self._files = {}
         valid = _follow(m, self.valid, len(self._front), "valid")
         register = _follow(m, self.register, self._depth, "register", reset_less=True)
-        state = self._accumulate(Pipeline(m, registers=self._front), self.a, self.b, self.first, self.last,
-                                 valid.__getitem__, register.__getitem__)
+        front = Pipeline(m, registers=self._front, fabric=self._fabric)
+        state = self._accumulate(front, self.a, self.b, self.first, self.last, valid.__getitem__, register.__getitem__)
         done = _follow(m, state.pop("done"), len(self._back), "done")
-        back = Pipeline(m, registers=self._back, name="sum_")
+        back = Pipeline(m, registers=self._back, name="sum_", fabric=self._fabric)
         back.keep(**state)
         back.rounded = _rounded(back, self._geometry, self._flush_to_zero)
         while back.stage < len(self._back):
@@ -440,7 +447,8 @@ def _factors(p, a, b, fmt, flush_to_zero):
             _unpack(part, bits, fmt, flush_to_zero)
         lane.keep(x=x.significand, y=y.significand, sign=x.sign ^ y.sign, live=~(x.zero | y.zero))
         columns = [[(one, 0), (other, 0)] for one, other in zip(x.exponent, y.exponent, strict=True)]
-        lane.exponent = Cat(*add_rows(p.module, [*columns, []], limit=LATE, name=f"exponent_{lane._prefix}"))
+        lane.exponent = Cat(*add_rows(p.module, [*columns, []], limit=LATE, name=f"exponent_{lane._prefix}",
+                                      fabric=p.fabric))
         # A NaN overrides an infinity, so `infinite` may also be 1 for a NaN.
         lane.infinite = x.special | y.special
         lane.nan = x.nan | y.nan | x.special & y.zero | y.special & x.zero
@@ -468,8 +476,8 @@ def _multiply(p, lanes, counted, beside=None):
     def products(p):
         def multiply(_, number):
             lane = lanes[number]
-            rows = booth_products if len(lane.x) >= BOOTH_PRECISION else partial_products
-            columns = rows(p.module, lane.x, lane.y, name=f"{lane._prefix}partial")
+            columns = product_columns(lane, lane.x, lane.y, booth=len(lane.x) >= BOOTH_PRECISION,
+                                      name=f"{lane._prefix}partial")
             lane.product = _sum(lane, columns, "product", cut=1)
             lane.cut(10)
 
@@ -487,11 +495,13 @@ def _sum(p, columns, name, cut=0):
     """Sum of columns of bits, modulo 2 to the power of their number."""
     rows = compress(p, columns, name=name, step=STEP, cut_from=cut)
     late = max((time for column in rows for _, time in column), default=0)
-    return _add(p.module, rows, late + LATE, f"{name}_cpa")
+    return _add(p, rows, late + LATE, f"{name}_cpa")
 
 
-def _add(m, rows, limit, name):
+def _add(p, rows, limit, name):
     """Sum of two rows. Wide rows are added in blocks, each with a carry from the block below."""
+    if p.fabric == "xilinx":
+        return Cat(add_rows(p.module, rows, name=name, fabric=p.fabric))
     size = len(rows) if len(rows) <= 2 * BLOCK else BLOCK
     bits, carry = [], None
     time = max((time for column in rows for _, time in column), default=0) + 14
@@ -499,7 +509,7 @@ def _add(m, rows, limit, name):
         block = rows[low:low + size]
         more = low + size < len(rows)
         # The sum of an empty column is the carry into it.
-        total = add_rows(m, block + [[]] * more, carry=carry, limit=limit, name=f"{name}_{low}")
+        total = add_rows(p.module, block + [[]] * more, carry=carry, limit=limit, name=f"{name}_{low}")
         carry, time = (total[-1], time), time + 2
         bits += total[:len(block)]
     return Cat(*bits)
@@ -580,7 +590,8 @@ def _aligned_terms(p, lanes, addend, geometry):
         columns = [[(base[k], 0)] if k < len(base) else [] for k in range(max(len(base), len(part.exponent)))]
         for k, column in enumerate(columns):
             column.append((~part.exponent[k] if k < len(part.exponent) else Const(1, 1), 0))
-        distance = Cat(*add_rows(p.module, columns, carry=(Const(1, 1), 0), limit=LATE, name=f"{part._prefix}distance"))
+        distance = Cat(*add_rows(p.module, columns, carry=(Const(1, 1), 0), limit=LATE, name=f"{part._prefix}distance",
+                                      fabric=p.fabric))
         part.distance = _clipped(part, distance, places, "distance")
     p.cut(12)
     terms = []
@@ -684,7 +695,8 @@ def _rounded(p, geometry, flush_to_zero):
     up = Mux(p.fill, p.guard | p.ones & p.kept[0], p.guard & (p.some | p.kept[0]))
     # A carry out of the fraction steps into the exponent.
     bits = [*p.kept[:-1], *p.field]
-    p.packed = Cat(*add_rows(p.module, [[(bit, 0)] for bit in bits], carry=(up, 4), limit=16, name=f"{p._prefix}packed"))
+    p.packed = Cat(*add_rows(p.module, [[(bit, 0)] for bit in bits], carry=(up, 4), limit=16, name=f"{p._prefix}packed",
+                             fabric=p.fabric))
     empty = Const(0, 1)
     if flush_to_zero and least <= size:
         # Below the normal range, unless the missing one makes it the smallest normal number.

@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import data
 
 from ...constraints.formats import FloatFormat
-from .bits import AND_OR, XOR, add_rows, booth_products, compress, leading_zero_count, partial_products, wire
+from .bits import AND_OR, CHAIN, XOR, add_rows, compress, leading_zero_count, product_columns, wire
 from .pipeline import operator
 
 __all__ = ["add_product", "addend_distance", "exact_product", "fma", "product_layout"]
@@ -102,13 +102,13 @@ def exact_product(p, a, b, *, fmt, acc, flush_to_zero=False):
     _multiply(p, window)
     rows = [[(row[k], 0.0) for row in (p.product_row_0, p.product_row_1)] for k in range(2 * fmt.precision)]
     out = product_layout(fmt, acc)
-    p.product = Cat(*add_rows(m, rows, name="product_sum"), p.exponent[:out["exponent"].width],
+    p.product = Cat(*add_rows(m, rows, name="product_sum", fabric=p.fabric), p.exponent[:out["exponent"].width],
                     p.a_sign ^ p.b_sign, p.a_zero | p.b_zero, p.a_inf | p.b_inf,
                     p.a_nan | p.b_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf))
     return p.product
 
 
-def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, name=""):
+def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, name="", fabric="asic"):
     """A product for :func:`add_product`, with the distance of its addend in place of the exponent.
 
     ``c_exponent`` is the biased exponent field of the addend, 0 for zeros. It may come a cycle before the addend.
@@ -120,7 +120,8 @@ def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, na
     columns = [[(value[k], 0.0) for value in (view.exponent, ~c_exponent) if k < len(value)]
                for k in range(layout["exponent"].width)]
     place = layout["exponent"]
-    return Cat(product[:place.offset], *add_rows(m, columns, name=f"{name}distance"), product[place.offset + place.width:])
+    return Cat(product[:place.offset], *add_rows(m, columns, name=f"{name}distance", fabric=fabric),
+               product[place.offset + place.width:])
 
 
 @operator
@@ -267,11 +268,8 @@ def _unpack(p, window, **operands):
 
 def _multiply(p, window):
     """The product as two rows of ``2 p + 1`` bits. Their sum equals the product modulo ``2**(2 p + 1)``."""
-    if window.fmt.precision >= BOOTH_PRECISION:
-        columns = booth_products(p.module, p.a_significand, p.b_significand,
-                                 total=2 * window.fmt.precision + 1)
-    else:
-        columns = [*partial_products(p.module, p.a_significand, p.b_significand), []]
+    columns = product_columns(p, p.a_significand, p.b_significand, booth=window.fmt.precision >= BOOTH_PRECISION,
+                              total=2 * window.fmt.precision + 1)
     columns = compress(p, columns, name="product", step=8.0)
     for row in (0, 1):
         p[f"product_row_{row}"] = Cat(column[row][0] if row < len(column) else Const(0, 1) for column in columns)
@@ -285,7 +283,7 @@ def _align(p, window):
         columns.append([(value[k], late) for value in (p.a_exponent, p.b_exponent, ~p.c_exponent) if k < len(value)])
         if window.distance_constant >> k & 1:
             columns[-1].append((Const(1, 1), 0.0))
-    distance = Cat(add_rows(p.module, compress(p, columns, name="distance"), name="distance"))
+    distance = Cat(add_rows(p.module, compress(p, columns, name="distance"), name="distance", fabric=p.fabric))
     p.above = distance[-1] | p.product_zero
     p.distance = distance[:-1]
     p.cut(10)
@@ -367,6 +365,9 @@ def _add(p, window):
     """
     m, low = p.module, window.low
     p.first = p.c_exponent + p.reach
+    if p.fabric == "xilinx":
+        _add_in_chains(p, window)
+        return
     columns = [[(wire(m, p.aligned[k] ^ p.subtract, f"addend_{k}"), 0.0)] for k in range(low)] + [[]]
     rows = (p.product_row_0,) if window.early else (p.product_row_0, p.product_row_1)
     for k in range(window.guard, low + 1):
@@ -409,6 +410,28 @@ def _add(p, window):
     p.sticky = p.lost | (~p.apart & total[:window.drop].any())
     p.equal = p.small & p.all_ones[-1]
     p.cut(8)
+
+
+def _add_in_chains(p, window):
+    """The same with three carry chains. The first adds the product and the addend. The second lets the carry go around,
+    and the third passes it on to the bits above the product."""
+    low = window.low
+    p.total = ((p.aligned[:low] ^ p.subtract.replicate(low)) + Cat(Const(0, window.guard), p.product_row_0))[:low + 1]
+    p.high_zero = ~p.aligned[low:].any()
+    p.cut(CHAIN + 4)
+    p.carry, p.digits = p.total[low], p.total[:low]
+    p.small = p.subtract & p.high_zero
+    p.negative = p.subtract & (~p.high_zero | ~p.carry)
+    p.limit = (p.first - 1)[:len(p.first)]
+    p.cut(4)
+    around = p.small & p.carry & ~p.lost
+    high, onward = p.aligned[low:], p.carry & ~p.small
+    step = Cat(onward, (onward & p.subtract).replicate(len(high) - 1))  # 1, or -1 for a borrow
+    total = Cat((p.digits + around)[:low] ^ p.negative.replicate(low), (high + step)[:len(high)])
+    p.near = Mux(p.apart, total[:window.near], total[window.drop:])
+    p.sticky = p.lost | (~p.apart & total[:window.drop].any())
+    p.equal = p.small & p.digits.all()
+    p.cut(CHAIN + 4)
 
 
 def _normalise(p, window):
@@ -456,7 +479,8 @@ def _round(p, window):
     leading = p.normal[-1]
     p.up = p.normal[0] & (p.rest | p.normal[1])
     p.packed = Cat(p.normal[1:-1], p.biased[:exponent_bits] & leading.replicate(exponent_bits))
-    p.ripple = _ripples(m, p.packed, "round")
+    if p.fabric == "asic":
+        p.ripple = _ripples(m, p.packed, "round")
     overflow = wire(m, leading & (p.biased >= acc.exponent_max), "overflow")
     p.force = p.nan | p.inf | overflow
     p.tiny = ~leading | (p.biased <= 0) if window.flush else Const(0, 1)
@@ -464,7 +488,10 @@ def _round(p, window):
     p.cut(7)
 
     # A carry out of the fraction steps into the exponent, and may reach infinity.
-    rounded = p.packed ^ (Cat(Const(1, 1), p.ripple[:-1]) & p.up.replicate(len(p.packed)))
+    if p.fabric == "xilinx":
+        rounded = wire(m, (p.packed + p.up)[:len(p.packed)], "rounded")
+    else:
+        rounded = p.packed ^ (Cat(Const(1, 1), p.ripple[:-1]) & p.up.replicate(len(p.packed)))
     fraction, exponent = rounded[:fraction_bits], rounded[fraction_bits:]
     fraction = (fraction & ~(p.force | p.tiny).replicate(fraction_bits)) | Cat(Const(0, fraction_bits - 1), p.nan)
     exponent = (exponent & ~p.tiny.replicate(exponent_bits)) | p.force.replicate(exponent_bits)

@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from .bits import add_rows, booth_products, compress, leading_zero_count, partial_products, wire
+from .bits import DSP, add_rows, compress, leading_zero_count, product_columns, wire
 from .pipeline import operator
 from .rounding import all_ones_below, check_operands, gated, incremented, pack, shift_left, take_apart
 
@@ -64,8 +64,15 @@ def _product(p, x, y, fmt):
     m = p.module
     late = 2.0 + fmt.exponent_bits.bit_length()  # arrival of the implicit bits
     times = [0.0] * fmt.fraction_bits + [late]
-    products = booth_products if fmt.precision >= BOOTH_PRECISION else partial_products
-    columns = products(m, x.significand, y.significand, arrivals=(times, times))
+    if p.fabric == "xilinx":
+        p.keep(x=x.significand, y=y.significand)
+        p.cut(4)  # registers at the inputs of the DSP block; the next ones are behind its multiplier and at its output
+        columns = product_columns(p, p.x, p.y, booth=False)
+        p.product = Cat(bit for column in columns for bit, _ in column)
+        p.cut(DSP)
+        return
+    columns = product_columns(p, x.significand, y.significand, booth=fmt.precision >= BOOTH_PRECISION,
+                              arrivals=(times, times))
     rows = compress(p, columns, step=8, cut_from=2)
     # The two rows pass the cut as one word.
     p.rows = Cat(bit for column in rows for bit, _ in column)
@@ -100,7 +107,8 @@ def _exponent(p, x, y, fmt, flush_to_zero):
     # raw = exponents + 1 - 2**(e - 1)
     columns = [[(i, late if n == 0 else 0.0), (j, late if n == 0 else 0.0)]
                for n, (i, j) in enumerate(zip(x.biased, y.biased, strict=True))]
-    total = Cat(add_rows(m, [*columns, []], carry=(Const(1, 1), 0), limit=late + 10, name="exponents"))
+    total = Cat(add_rows(m, [*columns, []], carry=(Const(1, 1), 0), limit=late + 10, name="exponents",
+                         fabric=p.fabric))
     high, top = total[e - 1], total[e]
     p.raw = Cat(total[:e - 1], ~high, ~(high ^ top), ~(high | top))
     if flush_to_zero:
@@ -118,7 +126,7 @@ def _exponent(p, x, y, fmt, flush_to_zero):
     raw = Cat(p.raw, p.raw[-1].replicate(size - len(p.raw)))
     inverted = ~Cat(p.zeros, Const(0, size - len(p.zeros)))
     difference = Cat(add_rows(m, [[(i, 0), (j, 0)] for i, j in zip(raw, inverted, strict=True)], carry=(Const(1, 1), 0),
-                              name="difference"))
+                              name="difference", fabric=p.fabric))
     p.tiny = difference[-1]
     far = p.raw[-1] & ~p.raw[k:].all() if 2 - fmt.bias < -(1 << k) else Const(0, 1)
     zeros = Cat(p.zeros, Const(0, k))[:k]
@@ -158,10 +166,13 @@ def _round(p, fmt, flush_to_zero):
     rest = wire(m, p.sticky | (select & p.word[0]), "rest")
     p.keep(kept=fraction, up=guard & (rest | fraction[0]), high=high)
     p.cut(6)
-    fraction, carry = incremented(m, p.kept, p.up)
+    fraction, carry = incremented(m, p.kept, p.up, fabric=p.fabric)
     more = wire(m, p.high | carry, "more")
-    ones = all_ones_below(m, p.exponent[:e - 1], name="exponent_ones")
-    exponent = wire(m, Cat(bit ^ (more & one) for bit, one in zip(p.exponent, ones, strict=True)), "exponent")
+    if p.fabric == "xilinx":
+        exponent = wire(m, (p.exponent + more)[:e], "exponent")
+    else:
+        ones = all_ones_below(m, p.exponent[:e - 1], name="exponent_ones")
+        exponent = wire(m, Cat(bit ^ (more & one) for bit, one in zip(p.exponent, ones, strict=True)), "exponent")
     infinite = wire(m, p.special | p.overflow | (p.last & more), "infinite")
     if flush_to_zero:
         flushed = wire(m, (p.below | (p.at & ~p.high) | p.zero), "flushed")

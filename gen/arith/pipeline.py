@@ -7,7 +7,11 @@ from collections import Counter
 
 from amaranth import *
 
-__all__ = ["Pipeline", "operator", "partition"]
+__all__ = ["FABRICS", "Pipeline", "operator", "partition"]
+
+#: Fabrics for which datapaths are written. ``asic``: adders and compressor trees of gates. ``xilinx``: ``*`` for DSP
+#: blocks, with registers at their inputs, products and outputs, and ``+`` for carry chains. The bits are the same.
+FABRICS = ("asic", "xilinx")
 
 
 class Pipeline:
@@ -37,10 +41,14 @@ class Pipeline:
         cycle.
     name : str
         Prefix of all names.
+    fabric : :class:`str`
+        One of :data:`FABRICS`; all parts of the pipeline have the same.
     """
 
-    def __init__(self, m, *, registers=(), enables=None, name=""):
-        place = _Place(m, frozenset(registers), enables)
+    def __init__(self, m, *, registers=(), enables=None, name="", fabric="asic"):
+        if fabric not in FABRICS:
+            raise ValueError(f"Fabric must be one of {', '.join(FABRICS)}, not {fabric!r}")
+        place = _Place(m, frozenset(registers), enables, fabric)
         self.__dict__.update(_place=place, _prefix=name, _values={}, _delayed={})
 
     @property
@@ -52,6 +60,11 @@ class Pipeline:
     def stage(self):
         """Number of registers passed so far."""
         return self._place.stage
+
+    @property
+    def fabric(self):
+        """Fabric for which the datapath is written."""
+        return self._place.fabric
 
     # Values ----------------------------------------------------------------------------------------------------------
 
@@ -149,8 +162,8 @@ class Pipeline:
 class _Place:
     """Position of a pipeline and its parts."""
 
-    def __init__(self, m, registers, enables):
-        self.m, self._registers, self._enables = m, registers, enables
+    def __init__(self, m, registers, enables, fabric):
+        self.m, self._registers, self._enables, self.fabric = m, registers, enables, fabric
         self.cuts = self.stage = 0
         self.levels = []  # gate delays before every cut
         self.bits = Counter()  # bits of the registers of every stage
@@ -256,10 +269,12 @@ def operator(function):
         Enable signal of each stage, the first stage first.
     name : str
         Prefix of the names of all signals.
+    fabric : str
+        One of :data:`FABRICS`. As a part of a pipeline, the operator has the pipeline's fabric.
     """
 
     @functools.wraps(function)
-    def build(m, *operands, depth=0, enables=None, name="", **options):
+    def build(m, *operands, depth=0, enables=None, name="", fabric="asic", **options):
         if isinstance(m, Pipeline):
             return function(m.part(name.rstrip("_")) if name else m, *operands, **options)
         if depth < 0:
@@ -268,12 +283,12 @@ def operator(function):
         if depth:
             draft = Module()
             draft._MustUse__silence = True  # thrown away: it only counts cuts and bits of registers
-            plan = Pipeline(draft, name=name)
+            plan = Pipeline(draft, name=name, fabric=fabric)
             place = plan._place
             place._registers = _Everywhere()
             function(plan, *operands, **options)
             registers = partition([*place.levels, 1], depth, [place.bits[cut] for cut in range(len(place.levels))])
-        p = Pipeline(m, registers=registers, enables=enables, name=name)
+        p = Pipeline(m, registers=registers, enables=enables, name=name, fabric=fabric)
         results = function(p, *operands, **options)
         if len(registers) == depth:
             return results
@@ -290,7 +305,7 @@ def operator(function):
 
     signature = inspect.signature(function)
     extra = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d)
-             for n, d in (("depth", 0), ("enables", None), ("name", ""))]
+             for n, d in (("depth", 0), ("enables", None), ("name", ""), ("fabric", "asic"))]
     parameters = list(signature.parameters.values())
     options = [x for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
     build.__signature__ = signature.replace(parameters=[x for x in parameters if x not in options] + options + extra)

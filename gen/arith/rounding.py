@@ -139,8 +139,11 @@ def all_ones_below(m, bits, *, name="ones"):
     return [Const(1, 1), *level]
 
 
-def incremented(m, bits, up, *, name="rounded"):
-    """``bits + up``: the sum and its carry. ``up`` may come late."""
+def incremented(m, bits, up, *, name="rounded", fabric="asic"):
+    """``bits + up``: the sum and its carry. ``up`` may come late. On an FPGA a carry chain computes it."""
+    if fabric == "xilinx":
+        total = wire(m, bits + up, name)
+        return total[:-1], total[-1]
     *ones, all_ones = all_ones_below(m, bits, name=f"{name}_ones")
     more = wire(m, bits ^ Cat(ones), f"{name}_more")
     return wire(m, Mux(up, more, bits), name), wire(m, up & all_ones, f"{name}_carry")

@@ -42,7 +42,7 @@ def _component(function, config, **options):
 
 def fp_mul(config):
     """Multiplier (:func:`multiply`)."""
-    return _component(multiply, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero)
+    return _component(multiply, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, fabric=config.fabric)
 
 
 def fp_add(config):
@@ -53,7 +53,7 @@ def fp_add(config):
 
 def fp_fma(config):
     """Fused multiply-add (:func:`fma`)."""
-    return _component(fma, config, fmt=config.fmt, acc=config.acc, flush_to_zero=config.flush_to_zero)
+    return _component(fma, config, fmt=config.fmt, acc=config.acc, flush_to_zero=config.flush_to_zero, fabric=config.fabric)
 
 
 def fp_compare(config):
@@ -92,11 +92,12 @@ def fp_dot(config):
     """Dot product (:func:`dot`, :func:`dot_tree`, :class:`DotAccumulator`)."""
     if config.variant == "accumulate":
         return DotAccumulator(config.fmt, config.lanes, result=config.acc, window=config.window_bits, beats=config.beats,
-                              depth=config.depth, flush_to_zero=config.flush_to_zero)
+                              depth=config.depth, flush_to_zero=config.flush_to_zero, fabric=config.fabric)
     if config.variant == "tree":
-        return _component(dot_tree, config, fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero)
-    return _component(dot, config, fmt=config.fmt,
-                      result=config.acc, window=config.window_bits, flush_to_zero=config.flush_to_zero)
+        return _component(dot_tree, config, fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero,
+                          fabric=config.fabric)
+    return _component(dot, config, fmt=config.fmt, result=config.acc, window=config.window_bits,
+                      flush_to_zero=config.flush_to_zero, fabric=config.fabric)
 
 
 def fp_exp(config):
@@ -119,7 +120,7 @@ def fp_vector(config):
     """Vector operator (:func:`vector_scale`, :func:`vector_mac`, :func:`vector_multiply`, :func:`vector_add`)."""
     function = {"scale": vector_scale, "mac": vector_mac, "multiply": vector_multiply, "add": vector_add}[config.variant]
     options = {"result": config.acc} if config.variant == "mac" else {}
-    return _component(function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, **options)
+    return _component(function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, fabric=config.fabric, **options)
 
 
 def fp_log(config):

@@ -25,6 +25,7 @@ def offered(line, tmp_path):
     ("bankside sim pam-", {"pam-pu", "pam-ru"}, {"pim-hub"}),
     ("bankside sim pam-pu --preset ", {"pam-hbm", "pam-ddr", "pam-ssd"}, {"lol-pim"}),
     ("bankside gen pam-pu --set tile", {"tile_tokens="}, {"lanes="}),
+    ("bankside synth pam-pu --fpga ", {"xcup"}, {"generic"}),
     ("bankside eval gpu", {"gpu-only"}, {"pam"}),
     ("bankside eval pam --model llama-3", {"llama-3-70b"}, {"mistral-7b"}),
     ("bankside sim pam-pu --mem", {"--memory"}, {"--json"}),

@@ -18,6 +18,7 @@ from bankside import cli, generate, measure, unit_page
 from bankside.block_diagram import block_diagram
 from bankside.constraints.contract import Field, Layout, Port
 from bankside.constraints.errors import BanksideError
+from bankside.constraints.libraries.fpga import fpga_families
 from bankside.constraints.units.pam_pu import PRESETS, Step
 from bankside.cosim import pam_pu as bench
 from bankside.cosim.streams import EpochLog, StreamRun
@@ -355,6 +356,25 @@ def test_writeback_keys(capsys, tmp_path):
     result = output(capsys, "writeback", "--tokens", "5", "--prefill", "8", "--dir", str(tmp_path), "--keep")
     compare("writeback", result)
     compare("writeback of a file", output(capsys, "writeback", "--check", result["file"]))
+
+
+@pytest.mark.slow
+def test_synth_keys_of_an_fpga(monkeypatch, tmp_path):
+    text = ("module pam_pu(input clk, input [4:0] a, input [31:0] d, input we, output reg [31:0] q);\n"
+            "  reg [31:0] memory [0:31];\n"
+            "  always @(posedge clk) begin\n    if (we) memory[a] <= d;\n    q <= memory[a] ^ q;\n  end\nendmodule\n")
+    monkeypatch.setattr(generate, "verilog", lambda selection: text)
+    result = measure.synthesise_fpga(select("pam-pu"), fpga="xcup", records=str(tmp_path))
+    assert result["memories"][0]["becomes"] == "lutram"
+    compare("synth on an FPGA", result)
+
+
+def test_totals_of_devices_are_those_of_the_file():
+    page = (ROOT / "docs" / "synthesis.md").read_text()
+    for family in fpga_families().values():
+        for name, device in family.devices.items():
+            totals = (device.lut, device.ff, device.bram, device.uram, device.dsp)
+            assert f"| `{name}` ({device.title}) | " + " | ".join(f"{total:,}" for total in totals) + " |" in page
 
 
 @pytest.mark.parametrize("command, change", [

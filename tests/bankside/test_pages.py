@@ -210,6 +210,23 @@ def test_page_of_a_synthesis(data):
     assert "Synthesis of 2 configurations" in page.words and "–" in page.cells
 
 
+def test_page_of_a_synthesis_for_an_fpga(data):
+    used = {"lut": 9200, "ff": 50, "carry4": 3, "bram36": 1, "bram18": 1, "uram": 0, "dsp": 2, "srl": 4, "lutram": 8}
+    depth = {"lut_levels": 7, "path_carry4": 1, "path_dsp": 1}
+    memory = {"module": "pam_pu.m", "name": "rows", "count": 2, "depth": 64, "width": 32, "bits": 2048, "read_ports": 1,
+              "write_ports": 2, "synchronous_read": False, "becomes": "flip-flops", "misplaced": True}
+    fpga = {key: data["synth"][key] for key in ("unit", "preset", "config_hash", "config")} | {
+        "command": "synth", "family": "xcup", "fpga": used, **depth, "longest_path": {"start": "a", "end": "b"},
+        "percent": {"ku15p": {"lut": 1.76, "ff": 0.005, "bram": 0.15, "uram": None, "dsp": 0.1, "ff_counted": 0.006}},
+        "memories": [memory], "cells": {"LUT6": 9200}, "target_clock_mhz": 500.0, "record": "r-1",
+        "parts": [{"module": name, "count": 2, **used, **depth} for name in "pq"]}
+    page = sound(page_of(fpga))
+    assert {"Resources", "Modules", "Memories", "7 LUT levels", "1.5"} <= set(page.words)
+    assert {"flip-flops", "ff as a paper counts", "1.76"} <= set(page.cells)
+    page = sound(page_of({"command": "synth", "results": [fpga, fpga | {"unit": "fp-mul"}]}))
+    assert "2 configurations on an FPGA" in page.words and "9,200" in page.cells
+
+
 # The demo ----------------------------------------------------------------------------------------------------------------
 
 

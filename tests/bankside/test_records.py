@@ -149,6 +149,17 @@ def test_units_that_a_bench_puts_beside_its_own_count():
     assert "parts" in found and "parts" not in made_from(completed(SIM))
 
 
+def test_a_synthesis_for_an_fpga_is_another_measurement():
+    fpga = completed(Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"], fpga="xcup"))
+    assert dict(fpga.workload) == {"fpga": "xcup"} and fpga.command.endswith("--fpga xcup")
+    assert {"library", "flow", "bench"}.isdisjoint(made_from(fpga)) and "fpga-flow" in made_from(fpga)
+    assert "fpga-flow" not in made_from(completed(SYNTH))
+    assert sources.definitions(["bankside.synthesis.flow:synthesise"]).keys().isdisjoint(
+        {("bankside.synthesis.fpga", "synthesise")})
+    with pytest.raises(ConfigError, match="^effort is for a cell library; a synthesis for an FPGA takes none$"):
+        completed(Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"], fpga="xcup", effort="area"))
+
+
 def test_versions_that_decide(folder, pu_record, monkeypatch):
     for kind in ("sim", "synth"):
         folder.write(pu_record(kind))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from bankside.text import simulation_text
+from bankside.text import fpga_table, fpga_text, simulation_text
 
 COMMON = {"preset": "p", "config_hash": "0123", "mismatches": 0, "vectors": 9, "clocks": 100, "clocks_per_second": 50,
           "runs": {"full_rate": {"vectors": 9, "mismatches": 0, "clocks": 100}}, "record": "kept", "waves": None}
@@ -59,3 +59,28 @@ def test_text_of_a_simulation(unit):
     assert text.splitlines()[0] == f"{unit} p, configuration 0123"
     assert row in text and "9 results in 1 runs: bit-exact" in text
     assert "2 MISMATCHES" in simulation_text({"unit": unit, **COMMON, **result, "mismatches": 2})
+
+
+USED = {"lut": 9200, "ff": 50, "carry4": 3, "bram36": 1, "bram18": 1, "uram": 0, "dsp": 2, "srl": 4, "lutram": 8}
+FPGA = {"unit": "pam-pu", "preset": "p", "config_hash": "0123", "family": "xcup", "fpga": USED, "lut_levels": 7,
+        "path_carry4": 1, "path_dsp": 1, "longest_path": {"start": "a", "end": "b"}, "record": "kept",
+        "percent": {"ku15p": {"lut": 1.76, "uram": None, "ff_counted": 0.25}}, "parts": [],
+        "memories": [{"module": "m", "name": "rows", "depth": 64, "width": 32, "bits": 2048, "read_ports": 1,
+                      "write_ports": 2, "misplaced": misplaced} for misplaced in (True, False)]}
+
+
+def test_text_of_a_synthesis_for_an_fpga():
+    lines = fpga_text(FPGA).splitlines()
+    assert "9200 LUTs before packing" in lines[2]
+    assert [line.split(None, 1)[1] for line in lines if line.startswith("warning")] == [
+        "the memory rows of m (64 x 32 bits, 1 read and 2 write ports) takes 2048 flip-flops"]
+    assert any(line.endswith("1.76 % LUT, 0.25 % FF as a paper counts") for line in lines)
+    assert any(line.endswith("7 LUT levels, 1 carry chains of 4 bits, 1 of the levels in DSP blocks, from a to b")
+               for line in lines)
+    parts = [{"module": f"m{k}", "count": k, **USED, "lut_levels": 3} for k in range(9)]
+    assert "8 x m8: 9200 LUTs" in fpga_text({**FPGA, "parts": parts}) and "m2:" not in fpga_text({**FPGA, "parts": parts})
+
+
+def test_table_of_syntheses_for_an_fpga():
+    head, row = fpga_table([FPGA]).splitlines()[1:]
+    assert head.split()[2:] == [*USED, "levels"] and row.split()[2:] == [*map(str, USED.values()), "7"]

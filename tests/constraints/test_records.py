@@ -5,6 +5,7 @@ import pytest
 from bankside.constraints.document import validate
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.records import SYNTH, Measurement, Record, RecordError, config_hash, record_name
+from bankside.constraints.units.arith import FpFma
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig
 
 MEASUREMENT = Measurement.of("synth", "pam-pu", PamPuConfig(), preset="pam-hbm").completed(SYNTH)
@@ -13,6 +14,13 @@ MADE_FROM = {"hardware": "a", "library": "b"}
 
 def record(measurement=MEASUREMENT, made_from=MADE_FROM, results=None, verilog="// one\n// two\nmodule x; endmodule\n"):
     return Record.of(measurement, made_from=made_from, verilog=verilog, results=results or {"area_um2": 1.0}, tools={})
+
+
+def test_a_fabric_counts_unless_it_is_the_default():
+    """Configurations without an FPGA have the hash that they had before there was such a key."""
+    assert config_hash("fp-fma", FpFma()) == config_hash("fp-fma", FpFma(fabric="asic")) == "75cfeac404960d86"
+    assert config_hash("fp-fma", FpFma(fabric="xilinx")) != config_hash("fp-fma", FpFma())
+    assert FpFma.model_validate(FpFma(fabric="xilinx").model_dump(mode="json")).fabric == "xilinx"
 
 
 def test_hash_is_of_the_expanded_configuration():

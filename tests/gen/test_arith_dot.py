@@ -68,7 +68,7 @@ def assert_same(got, want, what, operands):
         f"{ {name: x[n].tolist() for name, x in operands.items()} } gives {got[n]}, not {want[n]}" for n in bad[:2])
 
 
-def check(fmt, result, cases, *, depth, count):
+def check(fmt, result, cases, *, depth, count, fabric="asic"):
     """Dot products of one pair of formats side by side, so that one model of them is built.
 
     ``cases``: lanes, whether the addend is used, window, flush to zero.
@@ -90,7 +90,7 @@ def check(fmt, result, cases, *, depth, count):
     shape = data.ArrayLayout(FloatShape(fmt), lanes)
     names = [f"r{n}" for n in range(len(cases))]
     component = StreamOperator(everything, {"a": shape, "b": shape, "c": FloatShape(result)},
-                               dict.fromkeys(names, FloatShape(result)), depth=depth)
+                               dict.fromkeys(names, FloatShape(result)), depth=depth, options={"fabric": fabric})
     operands = vectors(fmt, lanes, result, count)
     got = evaluate_operator(component, operands, name="dots")
     for name, (n, addend, window, flush) in zip(names, cases, strict=True):
@@ -112,6 +112,18 @@ def test_small_formats():
     of a power of two, and exact."""
     check(TINY, SMALL, [(1, True, None, False), (2, False, 2, True), (3, True, 5, False), (5, True, 16, True),
                         (4, False, "exact", True), (3, True, "exact", False)], depth=0, count=4000)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("depth", [0, 6])
+def test_small_formats_on_an_fpga(depth):
+    check(TINY, SMALL, [(1, True, None, False), (2, False, 2, True), (3, True, 5, False), (5, True, 16, True),
+                        (4, False, "exact", True), (3, True, "exact", False)], depth=depth, count=4000, fabric="xilinx")
+
+
+@pytest.mark.slow
+def test_fp16_on_an_fpga():
+    check(FP16, FP32, [(2, True, None, False), (2, False, 8, True)], depth=7, count=3000, fabric="xilinx")
 
 
 @pytest.mark.slow
@@ -246,6 +258,15 @@ def test_accumulator():
     assert cycles <= len(a) + component.latency["result"] + 2
     for options in ({"stalls": {"i": 0.3, "o": 0.8}}, {"lazy": True, "stalls": {"o": 0.5}}):
         np.testing.assert_array_equal(played(FP16, a, b, first, last, component, **options)[0], want)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("window, depth", [(None, 5), (12, 1), ("exact", 4)])
+def test_accumulator_on_an_fpga(window, depth):
+    a, b, first, last = beats(FP16, 2, 1500, 4)
+    component = DotAccumulator(FP16, 2, beats=32, window=window, depth=depth, fabric="xilinx")
+    want = numerics.dot_stream(a, b, first, last, fmt=FP16, beats=32, window=window)
+    np.testing.assert_array_equal(played(FP16, a, b, first, last, component)[0], want)
 
 
 @pytest.mark.parametrize("window, depth, places, flush", [(None, 1, 1, False), (9, 3, 2, True), ("exact", 2, None, False),

@@ -11,6 +11,7 @@ from amaranth.back import verilog
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
 from bankside.cosim.vectors import evaluate
 from bankside.gen.arith import FloatShape, StreamOperator, fma
+from bankside.gen.arith.pipeline import operator
 from bankside.models import numerics
 from bankside.models.numerics.vectors import operands
 from bankside.operators import evaluate_operator
@@ -160,6 +161,63 @@ def test_special_values():
     ]
     a, b, c, want = np.array(cases).T
     agree(hardware(FP16, FP16, a, b, c), want, a, b, c)
+
+
+# On an FPGA ------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("names", ["e3m2 e3m2", "e2m2 e3m5"])
+def test_every_triple_of_small_formats_on_an_fpga(names):
+    fmt, acc = map(float_format, names.split())
+    index = np.arange(1 << (2 * fmt.width + acc.width))
+    mask = (1 << fmt.width) - 1
+    a, b, c = index & mask, index >> fmt.width & mask, index >> 2 * fmt.width
+    agree(hardware(fmt, acc, a, b, c, fabric="xilinx"), numerics.fma(a, b, c, fmt, acc=acc), a, b, c)
+
+
+@pytest.mark.parametrize("name", [name if name == "fp16" else pytest.param(name, marks=pytest.mark.slow) for name in PAIRS
+                                  if name != "e11m27"])
+def test_random_and_constructed_triples_on_an_fpga(name):
+    """The same bits from DSP blocks and carry chains, with subnormals and without."""
+    fmt, acc = PAIRS[name]
+    a, b, c = triples(fmt, acc, 60000, 7)
+
+    @operator
+    def both(p, a, b, c):
+        return tuple(fma(p.part(f"f{int(flush)}"), a, b, c, fmt=fmt, acc=acc, flush_to_zero=flush)
+                     for flush in (False, True))
+
+    unit = StreamOperator(both, {"a": FloatShape(fmt), "b": FloatShape(fmt), "c": FloatShape(acc)},
+                          {"exact": FloatShape(acc), "flushed": FloatShape(acc)}, options={"fabric": "xilinx"})
+    got = evaluate_operator(unit, {"a": a, "b": b, "c": c})
+    for key, flush in (("exact", False), ("flushed", True)):
+        agree(got[key], numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush), a, b, c)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name, depth", [("fp16", 4), ("fp16-fp32", 9), ("bf16", 2), ("fp32", 17)])
+def test_depth_on_an_fpga(name, depth):
+    fmt, acc = PAIRS[name]
+    a, b, c = triples(fmt, acc, 10000, depth)
+    unit = component(fmt, acc, depth, fabric="xilinx")
+    agree(evaluate_operator(unit, {"a": a, "b": b, "c": c})["result"], numerics.fma(a, b, c, fmt, acc=acc), a, b, c)
+
+
+def test_an_fpga_gets_one_multiplication_of_the_significands():
+    """One `*`, which becomes a DSP block, and none among gates."""
+    for fabric, count in (("asic", 0), ("xilinx", 1)):
+        m = Module()
+        ports = [Signal(16, name=name) for name in "abc"]
+        result = Signal(16, name="result")
+        m.d.comb += result.eq(fma(m, *ports, fmt=FP16, fabric=fabric))
+        text = verilog.convert(m, ports=[*ports, result], emit_src=False, strip_internal_attrs=True)
+        assert text.count(" * ") == count
+
+
+def test_unknown_fabric():
+    with pytest.raises(ValueError, match="^Fabric must be one of asic, xilinx, not 'altera'$"):
+        fma(Module(), *(Signal(16) for _ in "abc"), fmt=FP16, fabric="altera")
 
 
 # Pipelines ---------------------------------------------------------------------------------------------------------

@@ -79,9 +79,9 @@ def test_machine_formats(fmt):
     assert_same(got["flushed_sum"], numerics.add(a, b, fmt, flush_to_zero=True), fmt, a, b)
 
 
-def against_models(fmt, count):
+def against_models(fmt, count, **options):
     a, b = pairs(fmt, count)
-    got = evaluate_operator(component(fmt), {"a": a, "b": b})
+    got = evaluate_operator(component(fmt, **options), {"a": a, "b": b})
     for name, want in (("product", numerics.multiply(a, b, fmt)), ("sum", numerics.add(a, b, fmt)),
                        ("difference", numerics.add(a, b, fmt, subtract=True)),
                        ("flushed_product", numerics.multiply(a, b, fmt, flush_to_zero=True)),
@@ -93,6 +93,14 @@ def against_models(fmt, count):
 def test_other_formats(name):
     """The 8-bit and smaller ones for all pairs."""
     against_models(float_format(name), 50_000)
+
+
+@pytest.mark.parametrize("name, depth", [
+    ("fp16", 5), *(pytest.param(*row, marks=pytest.mark.slow) for row in (
+        ("e4m3", 0), ("e3m2", 0), ("e2m1", 3), ("e8m10", 0), ("bf16", 8), ("fp32", 0), ("e2m14", 0), ("e11m27", 4)))])
+def test_the_same_bits_on_an_fpga(name, depth):
+    """DSP blocks and carry chains in place of trees and prefix adders; all pairs of formats of 8 bits and less."""
+    against_models(float_format(name), 50_000, fabric="xilinx", depth=depth)
 
 
 @pytest.mark.slow
