@@ -102,10 +102,9 @@ def test_four_devices():
 @pytest.mark.parametrize(("old", "new"), [
     ("self.idle.eq(self.ready & ~port.sending)", "self.idle.eq(self.ready)"),
     ("receiving.eq(self.command.op == PortOp.RECV_CXL)", "receiving.eq(0)"),
-    ("registers.write_address.eq(port.slot_write.p.slot)", "registers.write_address.eq(port.slot_write.p.slot ^ 1)"),
-], ids=["does-not-wait-for-reads", "does-not-wait-for-transfers", "other-slot"])
+], ids=["does-not-wait-for-reads", "does-not-wait-for-transfers"])
 def test_planted_error_in_the_engine_is_reported(old, new):
-    """The command behind SEND_CXL changes its slots; RECV_CXL is done at once; slots come into their neighbours."""
+    """The command behind SEND_CXL changes its slots; RECV_CXL is done at once."""
     library = ModuleLibrary("cent_device", emit_src=False, strip_internal_attrs=True)
     top = library.convert(planted(device_module, old, new).CentDevice(SMALL), "cent_device")
     text = "".join([*library.modules.values(), top])
