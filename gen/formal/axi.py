@@ -105,8 +105,17 @@ class _AxiContract(StreamProtocol):
             Cover(channel.valid & ~channel.ready, f"{name} is stalled"),
             Cover(channel.valid & (end == PAGE_BYTES), f"{name}: a burst ends at 4 KiB"),
             Cover(channel.valid & (length == dut.burst - 1), f"{name}: a burst is as long as allowed"),
+            Cover(channel.valid & self._never_ready(m, a), f"{name} is offered although it was never ready"),
         ]
         return channel
+
+    def _never_ready(self, m, *channels):
+        """Whether none of the unit's channels was ready since reset, this cycle included."""
+        idle  = Signal(name=f"never_ready_{'_'.join(channels)}", init=1)
+        ready = Cat(getattr(self.dut.m_axi, f"{channel}ready") for channel in channels).any()
+        with m.If(ready):
+            m.d.sync += idle.eq(0)
+        return idle & ~ready
 
 
 class AxiReadContract(_AxiContract):
@@ -156,7 +165,7 @@ class AxiReadContract(_AxiContract):
             Assert(count + ar.valid <= dut.outstanding, "the outstanding bursts are bounded"),
             Assert(~r.valid | r.ready, "R is never stalled"),
             Cover(count == dut.outstanding, "as many bursts are outstanding as allowed"),
-            Cover(ended & (beat != 0), "a burst of several words ends"),
+            Cover(ended & (beat == dut.burst - 1), "a burst ends that is as long as allowed"),
             Cover(dut.data.valid & dut.data.p.error, "an error is delivered"),
             Cover(dut.data.valid & dut.data.p.last & ~dut.data.p.keep.any(), "a request without bytes is answered"),
             Cover(dut.data.valid & ~dut.data.ready & (dut.reserved == dut.depth), "the buffer is full"),
@@ -193,8 +202,8 @@ class AxiWriteContract(_AxiContract):
     * No word is offered before its address was offered.
     * No more than ``outstanding`` bursts are offered or unanswered.
 
-    Two covers show that neither channel waits for the other: an address is accepted before any word was offered, and a
-    burst's last word is accepted while its address is stalled.
+    Three covers show that no channel waits for another: an address is accepted before any word was offered, a burst's last
+    word is accepted while its address is stalled, and both are offered although neither channel was ever ready.
     """
 
     def __init__(self, dut, **properties):
@@ -237,10 +246,11 @@ class AxiWriteContract(_AxiContract):
             Assert(accepted + aw.valid <= dut.outstanding, "the outstanding bursts are bounded"),
             Cover(aw.moves & (held == 0) & offered, "an address is accepted before any word was offered"),
             Cover(ended & waits & ~aw.ready & (held == 1), "a burst ends while its address is stalled"),
+            Cover(aw.valid & w.valid & self._never_ready(m, "aw", "w"), "AW and W are offered although neither was ready"),
             Cover(accepted == dut.outstanding, "as many bursts are outstanding as allowed"),
             Cover(w.valid & ~bus.wstrb.all(), "a word is written in part"),
             Cover(w.valid & ~w.ready, "W is stalled"),
-            Cover(ended & (beat != 0), "a burst of several words ends"),
+            Cover(ended & (beat == dut.burst - 1), "a burst ends that is as long as allowed"),
             Cover(b.valid & ~b.ready, "B is stalled"),
             Cover(dut.status.valid & dut.status.p.error, "an error is reported"),
             # The unit's state, for induction.
@@ -345,8 +355,8 @@ class AxiLiteContract(StreamProtocol):
             raised = Signal()
             m.d.sync += raised.eq(Cat((getattr(dut, pending) & getattr(dut, enable)).any()
                                       for pending, enable in dut.interrupts.items()).any())
-            m.d.comb += [Assert(dut.interrupt == raised, "the interrupt is the enabled events"),
-                         Cover(dut.interrupt, "an interrupt is raised")]
+            m.d.comb += [Assert(dut.irq == raised, "the interrupt is the enabled events"),
+                         Cover(dut.irq, "an interrupt is raised")]
 
         answer, data, code = Signal(2), Signal(_WORD_BITS), Signal(2)
         with m.If(write):
