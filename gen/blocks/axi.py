@@ -10,7 +10,6 @@ Reset withdraws transactions that are under way. The bus on the other side has t
 import dataclasses
 import enum
 import operator
-from collections.abc import Mapping
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -155,9 +154,9 @@ def request_layout(address_bits, length_bits):
 
 
 def _burst_layout(address_bits, word_bytes):
-    """A burst: address of its first word, beats less one, and the bytes of its first and last word that belong to the
-    request: from ``start`` in the first word, up to ``stop`` in the last. ``last`` marks the last burst of a request. A
-    burst that is ``empty`` stands for a request without bytes, and never comes to the bus."""
+    """A burst: ``address`` of its first word, and ``len``, its beats less one. Bytes from ``start`` in the first word up to
+    ``stop`` in the last word belong to the request. ``last`` marks the last burst of a request. A burst that is ``empty``
+    stands for a request without bytes, and never comes to the bus."""
     return data.StructLayout({"address": address_bits, "len": 8, "start": range(word_bytes), "stop": range(word_bytes),
                               "last": 1, "empty": 1})
 
@@ -301,9 +300,9 @@ class AxiReader(_Port):
     A burst is issued when the buffer has room for all its words. Until its last word has come, this room is reserved for
     the burst. Therefore ``rready`` is 1 whenever a word can come, and a consumer that stalls never stalls the bus (proved).
 
-    Timing: ``arvalid`` rises two cycles after a request was taken. A request of one burst takes one cycle. Words leave at one
-    per cycle. A word is offered as many cycles after it came as the buffer's latency tells, three in most cases. To read at
-    full rate, ``depth`` must cover the words that the memory returns from issue to first word.
+    Timing: ``arvalid`` rises two cycles after a request was taken. A request of one burst takes one cycle. Words leave at
+    one per cycle. The buffer offers a word three cycles after it came (fewer if ``depth`` is below 4). To read at full
+    rate, ``depth`` must cover the words that the bus could move in the memory's latency.
 
     Parameters
     ----------
@@ -325,8 +324,8 @@ class AxiReader(_Port):
     request : :py:`In(stream.Signature(request_layout(address_bits, length_bits)))`
         Requests. Ready follows ``arready`` within the cycle.
     data : :py:`Out(stream.Signature(...))`
-        Words: ``data``, ``keep`` (one bit for each byte), ``last`` (last word of a request) and ``error`` (the memory
-        answered SLVERR or DECERR for this word; the data is then unspecified).
+        Words: ``data``, ``keep`` (one bit for each byte), ``last`` (last word of a request) and ``error``. With ``error``,
+        the memory answered SLVERR or DECERR for this word, and its data means nothing.
     m_axi : :py:`Out(Axi4Signature(..., write=False))`
         The bus.
 
@@ -703,8 +702,8 @@ def register_table(fields):
 class AxiLiteRegisters(wiring.Component):
     """Registers on AXI4-Lite, described by a table of fields.
 
-    A word exists if a field has bits in it. Other bits of the word read as 0, and writes to them have no effect. A write to a
-    field ``ro`` has no effect either. An address that is not a multiple of 4, or has no word, is answered by SLVERR. Then
+    A word exists if a field has bits in it. Other bits of the word read as 0, and writes to them have no effect. A write to
+    a field ``ro`` has no effect either. An address that is not a multiple of 4, or has no word, is answered by SLVERR. Then
     nothing is written, and the data of a read is 0. Strobes choose the bytes of a write.
 
     Timing: address and data of a write are taken in either order. The fields have the new value two cycles after the later
@@ -727,7 +726,7 @@ class AxiLiteRegisters(wiring.Component):
     NAME : :py:`Out(bits)`, or :py:`In(bits)` for a field ``ro``
         The value of a field.
     NAME_set : :py:`In(bits)`
-        Of a field ``w1c``: bits that become 1.
+        The bits of a field ``w1c`` that become 1.
     irq : :py:`Out(1)`
         Present with ``interrupts``. It is 1 one cycle after an event is pending and enabled, as long as this holds.
 
@@ -758,7 +757,8 @@ class AxiLiteRegisters(wiring.Component):
                 members[name] = member
             for offset, low, _, width in field.pieces():
                 if offset >= 1 << self.address_bits:
-                    raise ValueError(f"Offset 0x{offset:X} of {field.name} needs more than {self.address_bits} address bits")
+                    raise ValueError(f"Offset 0x{offset:X} of {field.name} needs more than {self.address_bits} address "
+                                     "bits")
                 for bit in range(low, low + width):
                     other = used.setdefault((offset, bit), field.name)
                     if other != field.name:

@@ -22,7 +22,20 @@ class _Channel:
         self.moves = self.valid & self.ready
 
 
-class BurstContract(StreamProtocol):
+class _Contract(StreamProtocol):
+    """A contract of ports. Induction also needs assertions about the unit's state. They follow from the contract, and are
+    left out without ``state``. Then the prover can only search for counterexamples, and finds a rule that is broken."""
+
+    def __init__(self, dut, *, state=True, **properties):
+        super().__init__(dut, **properties)
+        self.state = bool(state)
+
+    def _prove_state(self, m, *checks):
+        if self.state:
+            m.d.comb += [Assert(condition, message) for condition, message in checks]
+
+
+class BurstContract(_Contract):
     """A splitter of requests: its bursts are the words of each request, once and in order.
 
     These properties are proved in addition to :class:`StreamProtocol`, for a unit with the ports of
@@ -74,15 +87,17 @@ class BurstContract(StreamProtocol):
             Cover(busy & ~o.p.last & (count == dut.burst), "a burst is as long as allowed"),
             Cover(o.valid & o.p.empty, "a request has no bytes"),
             Cover(take & leave, "a request follows another without a pause"),
-            # The unit's registers, for induction.
-            Assert(dut.held == active, "the splitter holds the request"),
-            Assert(~active | (dut.left == left), "the splitter knows the words that are left"),
-            Assert(~active | ((dut.stop == stop) & (dut.start == Mux(first, start, 0))), "the splitter knows the ends"),
         ]
+        self._prove_state(
+            m,
+            (dut.held == active, "the splitter holds the request"),
+            (~active | (dut.left == left), "the splitter knows the words that are left"),
+            (~active | ((dut.stop == stop) & (dut.start == Mux(first, start, 0))), "the splitter knows the ends"),
+        )
         return m
 
 
-class _AxiContract(StreamProtocol):
+class _AxiContract(_Contract):
     """Rules of a channel of addresses, for a unit that issues bursts of type INCR as wide as the bus."""
 
     def __init__(self, dut, **properties):
@@ -169,13 +184,15 @@ class AxiReadContract(_AxiContract):
             Cover(dut.data.valid & dut.data.p.error, "an error is delivered"),
             Cover(dut.data.valid & dut.data.p.last & ~dut.data.p.keep.any(), "a request without bytes is answered"),
             Cover(dut.data.valid & ~dut.data.ready & (dut.reserved == dut.depth), "the buffer is full"),
-            # The unit's counters, for induction.
-            Assert((count == 0) | (beat <= lengths[0]), "no burst has more words than its length"),
-            Assert((count != 0) | (beat == 0), "words belong to a burst"),
-            Assert(dut.under_way == count + ar.valid, "the unit counts the bursts under way"),
-            Assert(dut.reserved == dut.probe.level + pending + Mux(ar.valid, bus.arlen + 1, 0),
-                   "the unit counts the words that will come"),
         ]
+        self._prove_state(
+            m,
+            ((count == 0) | (beat <= lengths[0]), "no burst has more words than its length"),
+            ((count != 0) | (beat == 0), "words belong to a burst"),
+            (dut.under_way == count + ar.valid, "the unit counts the bursts under way"),
+            (dut.reserved == dut.probe.level + pending + Mux(ar.valid, bus.arlen + 1, 0),
+             "the unit counts the words that will come"),
+        )
 
         held = Signal(range(dut.depth + 2))
         m.d.sync += held.eq(held + r.moves - dut.taken)
@@ -185,7 +202,7 @@ class AxiReadContract(_AxiContract):
                    | (Cat(dut.data.p.data, dut.data.p.error) == followed.value), "the k-th word of data is the k-th of R"),
             Assert(~dut.taken | (dut.data.valid & dut.data.ready), "a word leaves as an item of data"),
         ]
-        followed.compare(m, dut.probe, held)
+        followed.compare(m, dut.probe if self.state else None, held)
         return m
 
 
@@ -202,8 +219,11 @@ class AxiWriteContract(_AxiContract):
     * No word is offered before its address was offered.
     * No more than ``outstanding`` bursts are offered or unanswered.
 
-    Three covers show that no channel waits for another: an address is accepted before any word was offered, a burst's last
-    word is accepted while its address is stalled, and both are offered although neither channel was ever ready.
+    Three covers show that no channel waits for another:
+
+    * An address is accepted before any word was offered.
+    * The last word of a burst is accepted while its address is stalled.
+    * Address and word are offered although neither channel was ever ready.
     """
 
     def __init__(self, dut, **properties):
@@ -242,7 +262,8 @@ class AxiWriteContract(_AxiContract):
             Assume(~b.valid | ((accepted != 0) & (complete != 0)), "B answers a burst with its address and its words"),
             Assert(_is_stable(m, "w", w), "W is stable while stalled"),
             Assert(~w.valid | (held != 0), "no word is offered before its address"),
-            Assert(~(front & w.valid) | (bus.wlast == (beat == followed.value)), "a burst has the words that its address says"),
+            Assert(~(front & w.valid) | (bus.wlast == (beat == followed.value)),
+                   "a burst has the words that its address says"),
             Assert(accepted + aw.valid <= dut.outstanding, "the outstanding bursts are bounded"),
             Cover(aw.moves & (held == 0) & offered, "an address is accepted before any word was offered"),
             Cover(ended & waits & ~aw.ready & (held == 1), "a burst ends while its address is stalled"),
@@ -253,25 +274,27 @@ class AxiWriteContract(_AxiContract):
             Cover(ended & (beat == dut.burst - 1), "a burst ends that is as long as allowed"),
             Cover(b.valid & ~b.ready, "B is stalled"),
             Cover(dut.status.valid & dut.status.p.error, "an error is reported"),
-            # The unit's state, for induction.
-            Assert(held + complete == accepted + (aw.valid & waits), "a burst has an address and words"),
-            Assert(dut.under_way == accepted + aw.valid, "the unit counts the bursts under way"),
-            Assert(dut.probe.level == held + offered - leaves, "the unit knows the bursts whose words have not left"),
-            Assert(dut.beat == Mux(leaves, 0, beat + w.valid), "the unit counts the words of a burst"),
             dut.probe.index.eq(followed.ahead - leaves),
-            Assert(~(front & leaves) | (followed.value == beat), "the burst in front ends"),
-            Assert(~followed.active | (front & leaves) | (dut.probe.item == followed.value), "the unit knows the lengths"),
-            Assert(~front | leaves | (dut.beat <= followed.value), "no burst has more words than its length"),
         ]
+        self._prove_state(
+            m,
+            (held + complete == accepted + (aw.valid & waits), "a burst has an address and words"),
+            (dut.under_way == accepted + aw.valid, "the unit counts the bursts under way"),
+            (dut.probe.level == held + offered - leaves, "the unit knows the bursts whose words have not left"),
+            (dut.beat == Mux(leaves, 0, beat + w.valid), "the unit counts the words of a burst"),
+            (~(front & leaves) | (followed.value == beat), "the burst in front ends"),
+            (~followed.active | (front & leaves) | (dut.probe.item == followed.value), "the unit knows the lengths"),
+            (~front | leaves | (dut.beat <= followed.value), "no burst has more words than its length"),
+        )
         return m
 
 
-class AxiLiteContract(StreamProtocol):
+class AxiLiteContract(_Contract):
     """Registers of AXI4-Lite: the rules of the bus, and every access as the table of fields defines it.
 
-    The proof assumes a manager that keeps the rules but is otherwise free: address and data of a write come in any order, and
-    answers are stalled at will. These properties are proved for a unit with the ports of :class:`AxiLiteRegisters`, by a
-    second description of the fields from their table:
+    The proof assumes a manager that keeps the rules but is otherwise free. Address and data of a write come in any order,
+    and answers are stalled at will. These properties are proved for a unit with the ports of :class:`AxiLiteRegisters`. The
+    contract describes the fields a second time, from their table:
 
     * B and R stay valid with the same payload until they are accepted.
     * There is one answer for each write and each read, and none before the address and the data were accepted.
@@ -287,11 +310,10 @@ class AxiLiteContract(StreamProtocol):
         dut, bus = self.dut, self.dut.s_axi
         aw, w, b, ar, r = (_Channel(bus, name) for name in ("aw", "w", "b", "ar", "r"))
 
-        def waiting(channel, done, *payload):
+        def waiting(name, channel, done, *payload):
             """Whether a request of a channel was accepted and is not done, and its payload."""
-            full = Signal(name=f"waits_{len(m_names)}")
-            m_names.append(full)
-            kept = [Signal.like(value, name=f"kept_{len(m_names)}_{n}") for n, value in enumerate(payload)]
+            full = Signal(name=f"{name}_waits")
+            kept = [Signal.like(value, name=f"{name}_kept_{n}") for n, value in enumerate(payload)]
             with m.If(channel.moves):
                 m.d.sync += [full.eq(1), *(keep.eq(value) for keep, value in zip(kept, payload, strict=True))]
             with m.Elif(done):
@@ -299,18 +321,16 @@ class AxiLiteContract(StreamProtocol):
             m.d.comb += Assert(~(channel.moves & full & ~done), "a request waits for the previous one")
             return full, kept
 
-        m_names: list = []
         write, read = Signal(), Signal()
-        has_address, (address,) = waiting(aw, write, bus.awaddr)
-        has_data, (written, strobes) = waiting(w, write, bus.wdata, bus.wstrb)
-        has_read, (read_address,) = waiting(ar, read, bus.araddr)
+        has_address, (address,) = waiting("aw", aw, write, bus.awaddr)
+        has_data, (written, strobes) = waiting("w", w, write, bus.wdata, bus.wstrb)
+        has_read, (read_address,) = waiting("ar", ar, read, bus.araddr)
         m.d.comb += [
             write.eq(has_address & has_data & (b.ready | ~b.valid)),
             read.eq(has_read & (r.ready | ~r.valid)),
         ]
-        answered = {}
         for name, channel, done in (("B", b, write), ("R", r, read)):
-            owes = answered[name] = Signal(name=f"owes_{name}")
+            owes = Signal(name=f"owes_{name}")
             with m.If(done):
                 m.d.sync += owes.eq(1)
             with m.Elif(channel.moves):
@@ -372,13 +392,15 @@ class AxiLiteContract(StreamProtocol):
             Cover(r.valid & (bus.rdata != 0), "a read gives a value"),
             Cover(has_address & ~has_data, "an address comes before its data"),
             Cover(has_data & ~has_address, "data comes before its address"),
-            # The unit's state, for induction: a channel is ready exactly if nothing waits.
-            Assert(bus.awready == ~has_address, "the unit holds the address of a write"),
-            Assert(bus.wready == ~has_data, "the unit holds the data of a write"),
-            Assert(bus.arready == ~has_read, "the unit holds the address of a read"),
-            Assert(~has_address | (dut.write_address == address), "the address of a write waits unchanged"),
-            Assert(~has_data | (Cat(dut.write_data, dut.write_strobes) == Cat(written, strobes)),
-                   "the data of a write waits unchanged"),
-            Assert(~has_read | (dut.read_address == read_address), "the address of a read waits unchanged"),
         ]
+        self._prove_state(
+            m,
+            (bus.awready == ~has_address, "the unit holds the address of a write"),
+            (bus.wready == ~has_data, "the unit holds the data of a write"),
+            (bus.arready == ~has_read, "the unit holds the address of a read"),
+            (~has_address | (dut.write_address == address), "the address of a write waits unchanged"),
+            (~has_data | (Cat(dut.write_data, dut.write_strobes) == Cat(written, strobes)),
+             "the data of a write waits unchanged"),
+            (~has_read | (dut.read_address == read_address), "the address of a read waits unchanged"),
+        )
         return m

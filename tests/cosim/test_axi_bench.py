@@ -99,9 +99,8 @@ def simulate(folder, job, **parameters):
     dut = Copier(**parameters)
     ports = bus_ports(dut)
     text = verilog.convert(dut, name="copier", ports=ports, emit_src=False, strip_internal_attrs=True)
-    heads = [f"{'input' if way.name == 'Input' else 'output'} wire [{len(value) - 1}:0] {name} /* verilator public_flat_rw */"
-             for name, (value, way) in ports.items()]
-    heads += [f"input wire {name} /* verilator public_flat_rw */" for name in ("clk", "rst")]
+    heads = [f"{way.name.lower()} wire [{len(value) - 1}:0] {name}" for name, (value, way) in ports.items()]
+    heads = [f"{head} /* verilator public_flat_rw */" for head in (*heads, "input wire clk", "input wire rst")]
     bench = f"module bench (\n  {', '.join(heads)}\n);\n  copier copier (.*);\nendmodule\n".replace(", ", ",\n  ")
     model = build_model(without_initial_values(text), "copier", bench)
     job |= {"ports": {name: way.name for name, (_, way) in ports.items()},

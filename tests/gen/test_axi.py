@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections import deque
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from amaranth import Value
@@ -653,6 +654,34 @@ def test_documentation():
     table = register_table(FIELDS)
     assert table[0] == "| offset | bits | field | access | reset | meaning |" and len(table) == 2 + len(rows)
     assert set(ACCESSES) == {field.access for field in FIELDS}
+
+
+def test_page():
+    """The example counts the ones of unaligned bytes in simulation, and the page shows the table of its registers."""
+    page = (Path(__file__).parents[2] / "docs" / "axi.md").read_text()
+    names: dict = {}
+    exec(compile(page.split("```python\n")[1].split("```")[0], "axi.md", "exec"), names)
+    assert page.split("<!-- table registers -->\n")[1].split("<!-- end -->")[0].splitlines() == register_table(names["FIELDS"])
+    assert lint(names["text"], "counter") == []
+    dut, rng = names["Ones"](), random.Random(1)
+    memory = Memory(SimpleNamespace(m_axi=dut.m_axi, word_bytes=8, burst=16), seed=1, stalls=STALLS["some"], bad=bad_address)
+
+    async def bench(ctx):
+        async def access(name, *value, more=0):
+            offset = next(field.offset for field in names["FIELDS"] if field.name == name)
+            return await lite(ctx, dut.s_axi, rng, offset + more, *value)
+
+        for address, count in ((0x1FF3, 301), (0xC05, 1), (0x2000, 1024)):
+            for step in (("address", address), ("bytes", count), ("enable", 1), ("start", 1)):
+                assert await access(*step) == Response.OKAY
+            await ctx.tick().until(dut.irq)
+            assert await access("ones") == (0, sum(memory.byte(n).bit_count() for n in range(address, address + count)))
+            words = words_of(address, count, 8)
+            assert await access("errors") == (0, sum(bad_address(word) in (2, 3) for word in words))
+            assert await access("finished", 1) == Response.OKAY and await access("finished") == (0, 0)
+
+    simulate(dut, memory, benches=[bench])
+    assert memory.violations == [] and memory.r_stalls == 0
 
 
 @pytest.mark.parametrize(("make", "error", "text"), [

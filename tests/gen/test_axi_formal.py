@@ -22,32 +22,36 @@ def small(**parameters):
             **parameters}
 
 
-def splitter(axi):
-    return BurstContract(axi.BurstSplitter(13, 4, 2, 4))
+def splitter(axi, *, state=True):
+    return BurstContract(axi.BurstSplitter(13, 4, 2, 4), state=state)
 
 
-def reader(axi, **parameters):
-    return AxiReadContract(axi.AxiReader(**small(**parameters)))
+def reader(axi, *, state=True, **parameters):
+    return AxiReadContract(axi.AxiReader(**small(**parameters)), state=state)
 
 
-def writer(axi, **parameters):
-    return AxiWriteContract(axi.AxiWriter(**small(**parameters)))
+def reader_of_one(axi, *, state=True):
+    return reader(axi, outstanding=1, state=state)
 
 
-def writer_of_one(axi):
-    return writer(axi, outstanding=1)
+def writer(axi, *, state=True, **parameters):
+    return AxiWriteContract(axi.AxiWriter(**small(**parameters)), state=state)
 
 
-def registers(axi):
+def writer_of_one(axi, *, state=True):
+    return writer(axi, outstanding=1, state=state)
+
+
+def registers(axi, *, state=True):
     """A field of each kind; two in one word, and a word between them that does not exist."""
-    fields = [axi.Field("run", 0, 2, "pulse"), axi.Field("mode", 0, 2, "rw", low=7, reset=1), axi.Field("state", 4, 2, "ro"),
-              axi.Field("done", 12, 1, "w1c"), axi.Field("enable", 16, 1, "rw")]
-    return AxiLiteContract(axi.AxiLiteRegisters(fields, address_bits=5, interrupts={"done": "enable"}))
+    fields = [axi.Field("run", 0, 2, "pulse"), axi.Field("mode", 0, 2, "rw", low=7, reset=1),
+              axi.Field("state", 4, 2, "ro"), axi.Field("done", 12, 1, "w1c"), axi.Field("enable", 16, 1, "rw")]
+    return AxiLiteContract(axi.AxiLiteRegisters(fields, address_bits=5, interrupts={"done": "enable"}), state=state)
 
 
 def wide(axi):
     """A field of two words."""
-    fields = [axi.Field("address", 4, 34, "rw", reset=3 << 32), axi.Field("events", 0, 33 - 32, "w1c", low=9)]
+    fields = [axi.Field("address", 4, 34, "rw", reset=3 << 32), axi.Field("events", 0, 1, "w1c", low=9)]
     return AxiLiteContract(axi.AxiLiteRegisters(fields, address_bits=4))
 
 
@@ -58,7 +62,8 @@ def wide(axi):
     pytest.param(lambda axi: BurstContract(axi.BurstSplitter(12, 2, 1, 2)), id="splitter-words-of-1",
                  marks=pytest.mark.slow),
     pytest.param(reader, marks=pytest.mark.slow),
-    pytest.param(lambda axi: reader(axi, burst=1, outstanding=1, depth=1), id="reader-of-one", marks=pytest.mark.slow),
+    pytest.param(reader_of_one, marks=pytest.mark.slow),
+    pytest.param(lambda axi: reader(axi, burst=1, outstanding=1, depth=1), id="reader-of-words", marks=pytest.mark.slow),
     pytest.param(lambda axi: reader(axi, burst=2, outstanding=3, depth=5), id="reader-memory", marks=pytest.mark.slow),
     pytest.param(writer, marks=pytest.mark.slow),
     pytest.param(writer_of_one, marks=pytest.mark.slow),
@@ -83,7 +88,6 @@ def planted(old, new):
     return copy
 
 
-@pytest.mark.slow
 @pytest.mark.parametrize(("contract", "old", "new", "failing"), [
     (splitter, "bound.eq(Mux(to_page < self.burst, to_page, self.burst))", "bound.eq(self.burst)",
      "no burst crosses 4 KiB"),
@@ -99,25 +103,26 @@ def planted(old, new):
     (splitter, "left.eq(left - bound), start.eq(0)]", "left.eq(left - bound)]",
      "the first byte of the first word is the request's"),
     (splitter, "self.i.ready.eq(~held | (self.o.ready & final))", "self.i.ready.eq(~held | self.o.ready)",
-     "the last burst of a request is marked"),
+     "bursts are offered for a request, and for nothing else"),
     (splitter, "self.i.ready.eq(~held | (self.o.ready & final))", "self.i.ready.eq(1)", "o is stable while stalled"),
     (reader, "return ready | ~valid", "return Const(1)", "AR is stable while stalled"),
     (reader, "        with m.Elif(ready):\n", "        with m.Else():\n", "AR is stable while stalled"),
-    (reader, "(self.under_way != self.outstanding) & (self.reserved", "(self.reserved",
+    (reader_of_one, "(self.under_way != self.outstanding) & (self.reserved", "(self.reserved",
      "the outstanding bursts are bounded"),
     (reader, "(self.reserved + burst.len + 1 <= self.depth)", "(self.reserved <= self.depth)",
      "AxiReader: no more than the buffer is reserved"),
     (reader, "bus.rready.eq(words.i.ready)", "bus.rready.eq(words.i.ready & self.data.ready)", "R is never stalled"),
     (reader, "self.data.p.data.eq(Mux(front.empty, 0, word.data))", "self.data.p.data.eq(word.data)",
      "data is stable while stalled"),
-    (reader, "words.i.p.error.eq(bus.rresp[1])", "words.i.p.error.eq(bus.rresp[0])", "the probe shows the followed item"),
+    (reader, "words.i.p.error.eq(bus.rresp[1])", "words.i.p.error.eq(bus.rresp[0])",
+     "the k-th word of data is the k-th of R"),
     (reader, "self.data.p.error.eq(word.error & ~front.empty)", "self.data.p.error.eq(0)",
      "the k-th word of data is the k-th of R"),
     (writer, "return ready | ~valid", "return Const(1)", "AW is stable while stalled"),
     (writer, "load.eq(bus.wready | ~bus.wvalid)", "load.eq(1)", "W is stable while stalled"),
     (writer, "final.eq(self.beat == front.len)", "final.eq(1)", "a burst has the words that its address says"),
     (writer, "bus.wlast.eq(final)", "bus.wlast.eq(self.beat == 0)", "a burst has the words that its address says"),
-    (writer, "transfers.i.ready & (self.under_way != self.outstanding) &", "transfers.i.ready &",
+    (writer_of_one, "transfers.i.ready & (self.under_way != self.outstanding) &", "transfers.i.ready &",
      "the outstanding bursts are bounded"),
     (writer, "transfers.i.valid.eq(go)", "transfers.i.valid.eq(splitter.o.valid & ~burst.empty)",
      "no word is offered before its address"),
@@ -127,11 +132,14 @@ def planted(old, new):
      "        m.d.sync += bus.bvalid.eq(0)\n", "B is stable while stalled"),
     (registers, "write.eq(has_address & has_data & (bus.bready | ~bus.bvalid))",
      "write.eq(has_address & (bus.bready | ~bus.bvalid))", "B answers each request once, in time"),
-    (registers, "read.eq(has_read & (bus.rready | ~bus.rvalid))", "read.eq(has_read)", "R is stable while stalled"),
+    (registers, "read.eq(has_read & (bus.rready | ~bus.rvalid))", "read.eq(has_read)",
+     "a request waits for the previous one"),
+    (registers, "        with m.If(bus.rready):\n            m.d.sync += bus.rvalid.eq(0)\n",
+     "        m.d.sync += bus.rvalid.eq(0)\n", "R is stable while stalled"),
     (registers, "mask = Cat(strobe.replicate(8) for strobe in strobes)", "mask = Const(-1, 32)",
-     "a field rw has the value that the accesses give it"),
+     "has the value that the accesses give it"),
     (registers, "value.eq((value & ~(bits & chosen)) | raised)", "value.eq((value | raised) & ~(bits & chosen))",
-     "a field w1c has the value that the accesses give it"),
+     "has the value that the accesses give it"),
     (registers, "                m.d.sync += value.eq(0)\n", "                pass\n",
      "a field pulse has the value that the accesses give it"),
     (registers, "bus.bvalid.eq(1), bus.bresp.eq(Response.SLVERR)]", "bus.bvalid.eq(1), bus.bresp.eq(Response.OKAY)]",
@@ -142,9 +150,10 @@ def planted(old, new):
      "the interrupt is the enabled events"),
 ])
 def test_planted_error_found(contract, old, new, failing, tmp_path):
-    result = prove(contract(planted(old, new)), trace_dir=tmp_path)
+    """A rule of the ports finds it, without the assertions about the unit's state."""
+    result = prove(contract(planted(old, new), state=False), trace_dir=tmp_path)
     assert result.status == "counterexample", result
-    assert failing in messages(result.failing), result
+    assert any(failing in message for message in messages(result.failing)), result
     assert result.trace.stat().st_size
 
 
