@@ -661,10 +661,12 @@ def test_page():
     page = (Path(__file__).parents[2] / "docs" / "axi.md").read_text()
     names: dict = {}
     exec(compile(page.split("```python\n")[1].split("```")[0], "axi.md", "exec"), names)
-    assert page.split("<!-- table registers -->\n")[1].split("<!-- end -->")[0].splitlines() == register_table(names["FIELDS"])
+    table = page.split("<!-- table registers -->\n")[1].split("<!-- end -->")[0]
+    assert table.splitlines() == register_table(names["FIELDS"])
     assert lint(names["text"], "counter") == []
     dut, rng = names["Ones"](), random.Random(1)
-    memory = Memory(SimpleNamespace(m_axi=dut.m_axi, word_bytes=8, burst=16), seed=1, stalls=STALLS["some"], bad=bad_address)
+    memory = Memory(SimpleNamespace(m_axi=dut.m_axi, word_bytes=8, burst=16), seed=1, stalls=STALLS["some"],
+                    bad=bad_address)
 
     async def bench(ctx):
         async def access(name, *value, more=0):

@@ -72,7 +72,7 @@ def wide(axi):
     pytest.param(wide, marks=pytest.mark.slow),
 ])
 def test_proved(contract):
-    result = prove(contract(module))
+    result = prove(contract(module), timeout_s=1200)
     assert result.status == "proved", result
     assert result.depth >= 20 and not result.unreached
 
@@ -169,5 +169,5 @@ def test_planted_error_found(contract, old, new, failing, tmp_path):
      {"AW and W are offered although neither was ready"}),
 ])
 def test_channel_that_waits_is_found(contract, old, new, unreached):
-    result = prove(contract(planted(old, new)))
+    result = prove(contract(planted(old, new)), timeout_s=1200)
     assert result.status == "unknown" and unreached <= messages(result.unreached), result
