@@ -31,6 +31,7 @@ SECTIONS = {
     "For RTL engineers": {
         "docs/rtl-engineers.md": "Guide for RTL engineers",
         "docs/streams.md": "Streams",
+        "docs/axi.md": "AXI ports",
         "docs/cosim.md": "Co-simulation",
         "docs/synthesis.md": "Synthesis",
     },
