@@ -512,7 +512,7 @@ def test_missing_records_name_all_units():
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("{name: ddr, gb_s: 63}", "{name: ddr, gb_s: 0}", r":\d+: links\.edges\.1\.gb_s: input should be greater than 0, not 0"),
+    ("{name: ddr, gb_s: 63}", "{name: ddr, gb_s: 0}", r":\d+: links\.edges\.1\.gb_s: input should be greater than 0"),
     ("{name: gpu, gb_s: 63}", "{name: card, gb_s: 63}", r"links\.edges: unknown link 'gpu'"),
     ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
     ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),

@@ -1,0 +1,1 @@
+"""INF2: attention beside the flash of computational drives."""
