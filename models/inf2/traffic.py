@@ -1,8 +1,8 @@
 """Bytes that a block of a model moves in INF2 and in the systems beside it (INF2 sections 2.2 and 4, eq. 3).
 
 A step with context ``t`` attends to ``t`` tokens, the new one included. The paper's step ``i`` after a prompt of ``s``
-tokens has the context ``s + i``. The paper writes all widths as ``h d``. Here the keys and values have their own, ``kv_width``, so the
-formulas hold for grouped queries too.
+tokens has the context ``s + i``. The paper writes all widths as ``h d``. Here the keys and values have their own,
+``kv_width``, so the formulas hold for grouped queries too.
 """
 
 from __future__ import annotations
@@ -107,9 +107,8 @@ class Block:
         """Raise :exc:`ConfigError` where the input of a block is no smaller than its keys and values."""
         if 2 * self.kv_width < self.hidden_size:
             raise ConfigError(
-                f"{name}: an X-cache moves {self.x_token_bytes} bytes of a token in a block, its keys and values have "
-                f"{self.kv_token_bytes}; it needs 2 x kv_dim of at least hidden_size ({self.hidden_size}), here it is "
-                f"{2 * self.kv_width}")
+                f"{name}: no X-cache: an input has {self.x_token_bytes} bytes a token, keys and values have "
+                f"{self.kv_token_bytes}; 2 x kv_dim ({2 * self.kv_width}) is below hidden_size ({self.hidden_size})")
 
     def x_read(self, requests: Any, context: Any) -> Any:
         """Bytes of inputs that a decode step brings to the GPU: ``2 b_x (s + i - 1) h d``."""
@@ -145,9 +144,9 @@ class WriteBack:
         if self.interval < 1:
             raise ConfigError(f"the interval of delayed write-back must be at least 1 step, not {self.interval}")
         if self.write_bytes < self.granularity_bytes:
-            raise ConfigError(f"delayed write-back of {self.interval} steps writes {self.interval} x {self.entry_bytes} = "
-                              f"{self.write_bytes} bytes of a head at a time, a direct write has at least "
-                              f"{self.granularity_bytes}; the least interval is {self.least_interval}")
+            raise ConfigError(f"delayed write-back: a write of {self.interval} x {self.entry_bytes} = {self.write_bytes} "
+                              f"bytes is below the {self.granularity_bytes} of a direct write; the least interval is "
+                              f"{self.least_interval}")
 
     @property
     def write_bytes(self) -> int:

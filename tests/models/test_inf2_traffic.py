@@ -74,8 +74,8 @@ def test_two_steps_are_the_least_interval_of_256_bytes():
 @pytest.mark.parametrize("interval, entry, message", [
     (0, 256, "^the interval of delayed write-back must be at least 1 step, not 0$"),
     (-3, 256, "^the interval of delayed write-back must be at least 1 step, not -3$"),
-    (1, 256, "^delayed write-back of 1 steps writes 1 x 256 = 256 bytes of a head at a time, a direct write has at least "
-             "512; the least interval is 2$"),
+    (1, 256, "^delayed write-back: a write of 1 x 256 = 256 bytes is below the 512 of a direct write; the least interval "
+             "is 2$"),
     (3, 128, "the least interval is 4$"),
 ])
 def test_intervals_that_are_refused(interval, entry, message):
@@ -96,9 +96,8 @@ def test_grouped_queries():
     assert block == Block(8192, 8192, 1024)
     assert block.x_read(3, 101) == 4 * block.kv_read(3, 101)
     assert block.near_storage(5).to_drives == 5 * 2 * (8192 + 2 * 1024) and block.near_storage(5).to_host == 5 * 2 * 8192
-    with pytest.raises(ConfigError, match=r"^llama-2-70b: an X-cache moves 16384 bytes of a token in a block, its keys and "
-                                          r"values have 4096; it needs 2 x kv_dim of at least hidden_size \(8192\), here "
-                                          r"it is 2048$"):
+    with pytest.raises(ConfigError, match=r"^llama-2-70b: no X-cache: an input has 16384 bytes a token, keys "
+                                          r"and values have 4096; 2 x kv_dim \(2048\) is below hidden_size \(8192\)$"):
         block.check_x_cache(model.name)
     for name in ("llama-2-7b", "llama-2-13b", *WIDTHS):
         Block.of(load_model(name)).check_x_cache(name)

@@ -61,6 +61,7 @@ SECTIONS = {
         "docs/pam-system.md": "PAM as a system",
         "docs/lol-pim-system.md": "LoL-PIM as a system",
         "docs/cent.md": "CENT as a system",
+        "docs/inf2.md": "INF² as a system",
     },
     "Papers": {
         "docs/repro.md": "Papers",
