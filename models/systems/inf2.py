@@ -23,7 +23,7 @@ from ..inf2.traffic import Block, WriteBack
 from ..llm import ModelShape, Operator, layer_operators
 from .description import Description
 from .links import HOST, Transfer
-from .results import Cost
+from .results import Capacity, Cost
 from .storage import GPU, LayerCost, StoragePlatform
 from .system import Assumption, largest
 
@@ -39,7 +39,7 @@ class Plan:
     x_requests : :class:`int`
     bound : :class:`str`
         ``off``; ``larger``: an input is larger than keys and values; ``memory``; ``share``: the file's ``most_percent``;
-        ``balance``: the GPU would take longer than the drives; ``batch``.
+        ``balance``: the GPU would take longer than the drives.
     """
 
     x_requests: int
@@ -81,6 +81,14 @@ class Inf2System(StoragePlatform):
         if not spec.delayed:
             return None
         return WriteBack(spec.interval, model.head_dim * model.dtype_bytes, spec.granularity_bytes)
+
+    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        capacity = super().check_fits(model, context, batch, output_tokens)
+        missing = -self.free_host_bytes(model, batch)
+        if missing > 0:
+            raise ConfigError(f"{model.name} on {self.name}: the {self.host_bytes} bytes of the host lack {missing} for "
+                              f"weights and the delayed write-back of batch {batch}")
+        return capacity
 
     # Attention -------------------------------------------------------------------------------------------------------
 
@@ -150,10 +158,10 @@ class Inf2System(StoragePlatform):
         share = int(batch * spec.most_percent // 100)
 
         def balanced(count: int) -> bool:
-            return count <= batch and float(self.x_cost(model, count, at).time_s[0]) <= float(
+            return count < batch and float(self.x_cost(model, count, at).time_s[0]) <= float(
                 self.drive_seconds(model, batch - count, np.asarray(model.attended(at)))[0])
 
-        bounds = {"memory": int(memory), "share": share, "balance": largest(balanced), "batch": batch}
+        bounds = {"memory": int(memory), "share": share, "balance": largest(balanced)}
         bound = min(bounds, key=lambda name: bounds[name])
         return Plan(bounds[bound], bound)
 

@@ -309,6 +309,10 @@ def test_batches_that_do_not_fit():
     with pytest.raises(ConfigError, match=r"opt-30b on inf2: batch 178 at context 16384 needs \d+ bytes .*, 1 drives have "
                                           r"\d+ .*; the largest batch that fits is 177$"):
         run(devices=1, batch=178)
+    # Four entries of each head of 32 requests have 176 MB
+    with pytest.raises(ConfigError, match=r"the 100000000 bytes of the host lack 76160768 for weights and the delayed "
+                                          r"write-back of batch 32$"):
+        run(server__memory_gb=0.1)
     with pytest.raises(ConfigError, match="not even one request fits$"):
         run(devices=1, batch=1, context=1 << 22)
 

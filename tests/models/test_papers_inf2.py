@@ -1,5 +1,7 @@
 """Claims of INF2: each has a value or a reason, causes stand beside differences, and fitted constants are marked."""
 
+from pathlib import Path
+
 import pytest
 
 from bankside.models.papers import Evidence, category_of, check_claims, checks_of, judge, load_paper
@@ -50,6 +52,23 @@ def test_points_without_a_fit_are_near(rows):
     assert rows["inf2-scale"].ours["inf2_16csd"] == pytest.approx(3.71, rel=0.02)
     assert rows["inf2-scale"].ours["baseline_2ssd"] == pytest.approx(1.68, rel=0.12)
     assert rows["inf2-mem175"].ours["256GB"] == pytest.approx(0.032, rel=0.01)
+
+
+def test_the_page_has_these_values(rows):
+    """Points of the table in docs/inf2.md to which no constant was fitted."""
+    page = (Path(__file__).parents[2] / "docs" / "inf2.md").read_text()
+    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in
+             page.split("## Results beside the paper")[1].split("## Limits")[0].splitlines() if line.startswith("| ")][1:]
+    scale, perf, one = rows["inf2-scale"].ours, rows["inf2-perf"].ours, rows["inf2-mem175"].ours
+
+    def both(claim):
+        return " to ".join(f"{value:.2f}" for value in rows[claim].ours)
+
+    assert [cell[2] for cell in cells] == [
+        f"{scale['inf2_16csd']:.2f}", f"{scale['baseline_2ssd']:.2f}", f"{perf['opt-30b']:.2f}", both("inf2-ab-all"),
+        f"{one['256GB']:.4f} tokens/s", both("inf2-mem"), both("inf2-csd16"), both("inf2-csd8"),
+        f"{rows['inf2-up'].ours:.2f}",
+        " to ".join(f"{value:.1f}" for value in rows["inf2-h100"].ours) + " %"]
 
 
 def test_a_wrong_formula_is_off(monkeypatch):
