@@ -383,6 +383,17 @@ class Eval(Envelope):
     price_usd: dict[str, float] | None = _key("of `cent`: price by part", default=None)
     usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
     tokens_per_usd: float | None = _key("of `cent`", default=None)
+    traffic_bytes: dict[str, dict[str, float]] | None = _key(
+        "of `inf2` and its baselines: bytes of a decode step over all links of each name, away from the host (`down`) and "
+        "towards it (`up`)", default=None)
+    prefill_s: float | None = _key("of the same: prefill of all requests", default=None)
+    run_throughput_tok_s: float | None = _key("of the same: tokens per second with the prefill counted", default=None)
+    weights_at: Literal["gpu", "host", "drives"] | None = _key("of the same: place of the weights", default=None)
+    kv_at: Literal["host", "drives"] | None = _key("of the baselines: place of keys and values", default=None)
+    x_cache_requests: int | None = _key("of `inf2`: requests whose inputs the host keeps", default=None)
+    x_cache_bound: str | None = _key("of `inf2`: why there are not more", default=None)
+    shards_per_drive: int | None = _key("of `inf2`: key/value heads of requests on the busiest drive", default=None)
+    dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
 
 
 class EvalWorkload(Envelope):

@@ -11,13 +11,14 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from ..document import Strict
+from .links import LinkTreeSpec
 
 __all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "ByPlacement", "CommandEnergy",
-           "DieBudget", "Features", "GpuCpuSystemSpec", "GpuEnergy", "GpuSpec", "GpuSystemSpec", "HostLinks",
-           "HostSpec", "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes", "OffloadSystemSpec",
-           "OffloadTier", "Overhead", "Overlaps", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier",
-           "Placement", "Process", "Ratios", "RatioTable", "Scheduling", "SoftmaxSpec", "Sparsity", "StackSpec",
-           "TieredSystemSpec", "TileSpec", "UnitBandwidth", "UnitChoice", "UnitLink"]
+           "DieBudget", "Features", "GpuCpuSystemSpec", "GpuEnergy", "GpuSpec", "GpuSystemSpec", "HostSpec",
+           "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes", "OffloadSystemSpec", "OffloadTier",
+           "Overhead", "Overlaps", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier", "Placement", "Process",
+           "Ratios", "RatioTable", "Scheduling", "SoftmaxSpec", "Sparsity", "StackSpec", "TieredSystemSpec",
+           "TileSpec", "UnitBandwidth", "UnitChoice", "UnitLink"]
 
 _HERE = Path(__file__).parent
 
@@ -370,9 +371,6 @@ class PimTier(Strict):
     device_reduction_units: int = _count("reduction units where the results of a device come together")
     paper_gflops: float | None = Field(default=None, gt=0, strict=False,
                                        description="GFLOPS of a device that the paper states, for rate: paper")
-    link_gb_s: float | None = Field(default=None, ge=0, strict=False,
-                                    description="link between a share and its GPU, one direction; the memory's own "
-                                                "interface if not given")
     page_pj: float | None = Field(default=None, ge=0, le=1e12, strict=False,
                                   description="energy of reading a flash page, where the memory file states none")
     area: DieBudget
@@ -428,15 +426,6 @@ class Sparsity(Strict):
     source: str
 
 
-class HostLinks(Strict):
-    """Links between GPU, host and tiers."""
-
-    gpu_host_gb_s: float = Field(ge=0, strict=False, description="GPU to host, one direction")
-    latency_us: float = Field(ge=0, le=1e6, strict=False, description="of a message between GPU and a tier behind the host")
-    pj_per_byte: float = Field(ge=0, le=1e6, strict=False, description="energy of a link to or from the host")
-    source: str
-
-
 class TieredSystemSpec(Strict):
     """GPUs with near-memory attention in HBM, DDR and SSD."""
 
@@ -452,7 +441,8 @@ class TieredSystemSpec(Strict):
     placement: Placement
     scheduling: Scheduling
     sparsity: Sparsity
-    links: HostLinks
+    links: LinkTreeSpec = Field(description="of a GPU's share: `gpu`, and one with the name of each tier that is not the "
+                                            "GPU's own memory")
     energy: PimEnergy
     overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
 
@@ -470,7 +460,6 @@ class OffloadTier(Strict):
     name: str
     gib_per_gpu: float = _positive("capacity")
     reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="kept for something else")
-    read_gb_s: float = Field(ge=0, strict=False, description="read bandwidth of the share")
     pj_per_byte: float = Field(ge=0, le=1e6, strict=False, description="energy of reading")
     source: str
 
@@ -486,7 +475,7 @@ class OffloadSystemSpec(Strict):
         default="part", description="KV in the GPU's own memory: part, as much as fits; batch, all of a batch that fits as "
                                     "a whole, else none; nothing")
     overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
-    links: HostLinks
+    links: LinkTreeSpec = Field(description="of a GPU's share: `gpu`, and one with the name of each tier")
 
 
 class UnitLink(Strict):

@@ -16,6 +16,7 @@ from ...constraints.systems import OffloadSystemSpec
 from ..llm import ModelShape
 from .description import Description
 from .gpu_serving import GpuServed
+from .links import LinkTree, Transfer
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, RecordSource
 from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
@@ -34,10 +35,10 @@ class OffloadSystem(GpuPlatform):
         self.offload = spec = description.spec
         name = self.name
         for tier in spec.tiers:
-            if not tier.read_gb_s:
-                raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: read_gb_s must be greater than 0, not 0")
-        if not spec.links.gpu_host_gb_s:
-            raise ConfigError(f"{name}: links.gpu_host_gb_s must be greater than 0, not 0")
+            if spec.links.at(tier.name) is None:
+                raise ConfigError(f"{name}: tier '{tier.name}' needs a link of its name in links.edges")
+        self.links = LinkTree(spec.links, name)
+        self.links.bytes_per_s("gpu")       # there must be one
 
     def kv_tiers(self, model: ModelShape) -> list[int]:
         """Bytes for KV of one GPU: its own memory without the weights, then each tier."""
@@ -90,16 +91,14 @@ class OffloadSystem(GpuPlatform):
         return out[1:]
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
-        return tokens * self.kv_token_bytes(model) / (self.offload.links.gpu_host_gb_s * 1e9)
+        return tokens * self.kv_token_bytes(model) / self.links.bytes_per_s("gpu")
 
     def fetch_seconds(self, fetched: list[np.ndarray]) -> np.ndarray:
         """Seconds to fetch these bytes from each tier. Tiers work side by side, and all bytes cross the link to the
         GPU."""
-        total, links = sum(fetched), self.offload.links
-        time = total / (links.gpu_host_gb_s * 1e9)
-        for tier, count in zip(self.offload.tiers, fetched, strict=True):
-            time = np.maximum(time, count / (tier.read_gb_s * 1e9))
-        return np.asarray(time + links.latency_us * 1e-6 * (total > 0), float)
+        time = self.links.seconds(Transfer((tier.name, 0), ("gpu", 0), count)
+                                  for tier, count in zip(self.offload.tiers, fetched, strict=True))
+        return np.asarray(time + self.links.latency_s * (sum(fetched) > 0), float)
 
     def exposed(self, fetch_s: Any, compute_s: Any) -> np.ndarray:
         """Seconds of a stage's fetching that its computation does not hide."""

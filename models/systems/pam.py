@@ -35,6 +35,7 @@ from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, Spar
 from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles, together
 from .description import Description
 from .gpu_serving import GridServed
+from .links import LinkTree
 from .platform import GpuPlatform, MicroBatch
 from .reads import move_pj_per_byte, read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
@@ -196,10 +197,9 @@ class TieredPimSystem(GpuPlatform):
         self.memories = [description.memory(tier.memory, spec.power_limit) for tier in spec.tiers]
         self.layouts: list[TierFormat] = []
         for tier, memory in zip(spec.tiers, self.memories, strict=True):
-            if tier.link_gb_s == 0:
-                raise ConfigError(f"{name}: tier '{tier.name}' has no bandwidth: link_gb_s must be greater than 0, not 0")
-            if tier.link_gb_s is None and tier is not spec.tiers[0]:
-                raise ConfigError(f"{name}: tier '{tier.name}' is not the GPU's own memory and needs a link_gb_s")
+            if spec.links.at(tier.name) is None and tier is not spec.tiers[0]:
+                raise ConfigError(f"{name}: tier '{tier.name}' is not the GPU's own memory and needs a link of its name in "
+                                  "links.edges")
             layout = TIERS[tier.layout]
             if layout.groups % tier.lockstep:
                 raise ConfigError(f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
@@ -211,9 +211,8 @@ class TieredPimSystem(GpuPlatform):
                                   f"bytes in columns of {memory.column_bytes}, its layout {layout.rows} of "
                                   f"{layout.row_bytes} in columns of {layout.access_bytes}")
             self.layouts.append(layout)
-        if spec.links.gpu_host_gb_s == 0:
-            raise ConfigError(f"{name}: tiers beyond the GPU's own memory have no bandwidth: links.gpu_host_gb_s must be "
-                              "greater than 0, not 0")
+        self.links = LinkTree(spec.links, name)
+        self.links.bytes_per_s("gpu")       # there must be one
         if len({tier.name for tier in spec.tiers}) != len(spec.tiers):
             raise ConfigError(f"{name}: two tiers have the same name")
         if [tier.layout == "ssd" for tier in spec.tiers] != [False, False, True]:
@@ -500,9 +499,9 @@ class TieredPimSystem(GpuPlatform):
         """Bytes per second and latency of the path between a share's GPU and a tier. The GPU's own memory has an
         infinite rate."""
         tier = self.pim.tiers[number]
-        if tier.link_gb_s is None:
+        if tier.name not in self.links.edges:
             return float("inf"), 0.0
-        return min(tier.link_gb_s, self.pim.links.gpu_host_gb_s) * 1e9, self.pim.links.latency_us * 1e-6
+        return self.links.rate((tier.name, 0), ("gpu", 0)), self.links.latency_s
 
     def _tier(self, number: int, model: ModelShape, part: NearBank | Flash, work: TierWork) -> TierTimes:
         """Attention of a micro-batch in one tier, one layer."""
@@ -542,7 +541,9 @@ class TieredPimSystem(GpuPlatform):
         else:
             energy = {"flash_reads": work.rows * scale * (tier.page_pj or 0.0),
                       "pu_compute": ratio * 2 * dim * work.tokens * queries * self.spec.energy.mac_pj}
-        per_byte = self.spec.energy.dram_pj_per_byte + (self.pim.links.pj_per_byte if tier.link_gb_s is not None else 0.0)
+        per_byte = self.spec.energy.dram_pj_per_byte
+        if tier.name in self.links.edges:
+            per_byte += self.pim.links.pj_per_byte
         if features.pam_attention:
             inside = work.busiest_group_pairs * queries * partial / channel
             together = self._merge(number, model, work.group_pairs, work.device_pairs,

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -63,7 +63,7 @@ class GpuPlatform(System):
     """
 
     files = FILES
-    not_modelled = ("gpu_static_power", "dram_refresh_and_standby", "host")
+    not_modelled: ClassVar[tuple[str, ...]] = ("gpu_static_power", "dram_refresh_and_standby", "host")
     #: Whether the time of attention depends on how contexts are distributed, beyond their mean.
     spread_matters = False
     #: Operators of :meth:`attention` that move data to units and back.

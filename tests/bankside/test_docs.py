@@ -289,6 +289,15 @@ def test_eval_keys_of_a_system_without_units(capsys):
     compare("eval", result, absent=("area", "unit", "attention"))
 
 
+def test_eval_keys_of_inf2(capsys):
+    """The keys of the section are those that the result has beyond those of any system; the baseline has the others."""
+    command = ("--model", "opt-30b", "--batch", "4", "--context", "2000")
+    common, inf2, base = (output(capsys, "eval", system, *command).keys() for system in ("gpu-only", "inf2", "flexgen"))
+    told = {key.split(".")[0] for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of inf2"), re.M)
+            for key in re.findall(r"`([^`]+)`", row)}
+    assert told == (inf2 | base) - common and "kv_at" in base - inf2
+
+
 def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
     folder = RecordFolder(tmp_path)
     folder.write(pu_record("sim"))

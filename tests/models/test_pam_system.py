@@ -512,8 +512,8 @@ def test_missing_records_name_all_units():
 
 
 @pytest.mark.parametrize("old, new, message", [
-    ("    link_gb_s: 63\n", "    link_gb_s: 0\n", r"tier 'ddr' has no bandwidth: link_gb_s must be greater than 0"),
-    ("  gpu_host_gb_s: 63\n", "  gpu_host_gb_s: 0\n", r"no bandwidth: links\.gpu_host_gb_s must be greater than 0"),
+    ("{name: ddr, gb_s: 63}", "{name: ddr, gb_s: 0}", r":\d+: links\.edges\.1\.gb_s: input should be greater than 0"),
+    ("{name: gpu, gb_s: 63}", "{name: card, gb_s: 63}", r"links\.edges: unknown link 'gpu'"),
     ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
     ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),
     ("  mode: synthetic\n", "  mode: magic\n", r":\d+: sparsity\.mode: input should be 'synthetic', 'dense' or 'replay'"),
@@ -553,14 +553,16 @@ def test_another_split_is_the_system_made_with_it():
 
 
 def test_a_tier_behind_the_host_needs_a_link():
-    with pytest.raises(ConfigError, match="tier 'ddr' is not the GPU's own memory and needs a link_gb_s$"):
-        run(overrides={"tiers": [tier | ({"link_gb_s": None} if tier["name"] == "ddr" else {}) for tier in
-                                 load_system("pam").pim.model_dump(mode="json")["tiers"]]})
+    edges = [{"name": "gpu", "gb_s": 63}, {"name": "ssd", "gb_s": 7.88}]
+    with pytest.raises(ConfigError, match=r"tier 'ddr' is not the GPU's own memory and needs a link of its name in links"):
+        load_system("pam", {"links.edges": edges})
+    with pytest.raises(ConfigError, match=r"vllm-offload: tier 'ddr' needs a link of its name in links\.edges$"):
+        load_system("vllm-offload", {"links.edges": edges})
 
 
 def test_vllm_without_bandwidth(tmp_path):
-    (tmp_path / "mine.yaml").write_text(FILES["vllm-offload"].read_text().replace("read_gb_s: 5", "read_gb_s: 0"))
-    with pytest.raises(ConfigError, match="tier 'ssd' has no bandwidth: read_gb_s must be greater than 0"):
+    (tmp_path / "mine.yaml").write_text(FILES["vllm-offload"].read_text().replace("ssd, gb_s: 5}", "ssd, gb_s: 0}"))
+    with pytest.raises(ConfigError, match=r"mine\.yaml:\d+: links\.edges\.2\.gb_s: input should be greater than 0"):
         load_system(tmp_path / "mine.yaml")
 
 

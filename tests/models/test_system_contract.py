@@ -13,7 +13,7 @@ from bankside.models.systems import Assumption, kinds, load_system, system_names
 QWEN = load_model("qwen1.5-7b")
 
 #: Systems whose steps need no processing unit of PAM, a cheap one of each class.
-CHEAP = ("gpu-only", "vllm-offload", "lol-pim", "gpu-lol-pim")
+CHEAP = ("gpu-only", "vllm-offload", "lol-pim", "gpu-lol-pim", "inf2", "flexgen")
 
 
 class NoRecords:
@@ -87,7 +87,7 @@ def test_who_attends_is_told_once():
     """A system that attends elsewhere says so in place of the GPU's attention."""
     meaning = {name: load_system(name).assumptions()["attention"].meaning for name in system_names()}
     fused = {name for name, text in meaning.items() if "fused" in text}
-    assert fused == {"gpu-only", "gpu-a100", "vllm-offload"}
+    assert fused == {"gpu-only", "gpu-a100", "gpu-a100-pcie", "gpu-h100-pcie", "vllm-offload"}
 
 
 def test_needs_are_told_and_change_nothing(module_records):

@@ -430,9 +430,11 @@ def test_die_area_by_hand():
 
 
 def test_built_in_systems():
-    assert system_names() == ["aimx-pim", "attacc", "cent", "cxl-pnm", "dgx-attacc", "dgx-cpu", "dgx-h100", "dgx",
-                              "gpu-a100", "gpu-aimx-pim", "gpu-gddr-8", "gpu-gddr", "gpu-hbm", "gpu-lol-pim", "gpu-only",
-                              "l-pim", "lol-pim", "ls-pim", "neupims-npu", "neupims", "pam-hbm-only", "pam", "vllm-offload"]
+    assert system_names() == ["accelerate", "aimx-pim", "attacc", "cent", "cxl-pnm", "deepspeed-zero", "dgx-attacc",
+                              "dgx-cpu", "dgx-h100", "dgx", "flexgen", "gpu-a100-pcie", "gpu-a100", "gpu-aimx-pim",
+                              "gpu-gddr-8", "gpu-gddr", "gpu-h100-pcie", "gpu-hbm", "gpu-lol-pim", "gpu-only", "inf2",
+                              "l-pim", "lol-pim", "ls-pim", "neupims-npu", "neupims", "pam-hbm-only", "pam",
+                              "vllm-offload"]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name
@@ -442,7 +444,7 @@ def test_built_in_systems():
 
 @pytest.mark.parametrize("old, new, message", [
     ("kind: gpu", "kind: gpus", r":1: unknown kind 'gpus'; did you mean 'gpu'\?"),
-    ("kind: gpu\n", "", r": missing key 'kind' \(valid: attacc, cent, cxl-pnm, gpu, gpu-cpu, gpu-offload, lol-pim, "),
+    ("kind: gpu\n", "", r": missing key 'kind' \(valid: attacc, cent, cxl-pnm, gpu, gpu-cpu, gpu-offload, inf2, lol-pim, "),
     ("  count: 8", "  cuont: 8", r":5: unknown key 'gpu\.cuont'; did you mean 'count'\?"),
     ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
     ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),

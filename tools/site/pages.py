@@ -63,6 +63,7 @@ SECTIONS = {
         "docs/lol-pim-system.md": "LoL-PIM as a system",
         "docs/cent.md": "CENT as a system",
         "docs/inf2-writeback.md": "Delayed writeback",
+        "docs/inf2.md": "INF² as a system",
     },
     "Papers": {
         "docs/repro.md": "Papers",
@@ -70,6 +71,7 @@ SECTIONS = {
         "docs/repro-pam.md": "PAM, claim by claim",
         "docs/repro-lol-pim.md": "LoL-PIM, claim by claim",
         "docs/repro-cent.md": "CENT, claim by claim",
+        "docs/repro-inf2.md": "INF², claim by claim",
     },
     "Reference": {
         "docs/cli.md": "Command line",

@@ -1,0 +1,225 @@
+"""INF2: a GPU whose host has computational drives, which attend beside their flash.
+
+A layer of a decode step: the GPU computes queries, keys and values. They go to the accelerators of the drives, with the
+keys and values that the host still keeps. Each accelerator streams its share of the older ones from its own flash through
+its DRAM and attends. Outputs go back to the GPU. Meanwhile the GPU attends for a part of the requests. It
+computes their keys and values again from the blocks' inputs (X) in the host's memory.
+
+A *shard* is one key/value head of one request. Shards are dealt to the drives: over requests first, then over heads, so
+that the busiest drive has ``ceil(requests x heads / drives)``. Drives do not communicate. The formulas are in
+``docs/inf2.md``.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...constraints.errors import ConfigError
+from ...constraints.systems.inf2 import Inf2SystemSpec
+from ..inf2.traffic import Block, WriteBack
+from ..llm import ModelShape, Operator, layer_operators
+from .description import Description
+from .links import HOST, Transfer
+from .results import Capacity, Cost
+from .storage import GPU, LayerCost, StoragePlatform
+from .system import Assumption, largest
+
+__all__ = ["Inf2System", "Plan"]
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Requests of a batch whose inputs the host keeps, and why there are not more.
+
+    Attributes
+    ----------
+    x_requests : :class:`int`
+    bound : :class:`str`
+        ``off``; ``larger``: an input is larger than keys and values; ``memory``; ``share``: the file's ``most_percent``;
+        ``balance``: the GPU would take longer than the drives.
+    """
+
+    x_requests: int
+    bound: str
+
+
+class Inf2System(StoragePlatform):
+    """See the module."""
+
+    kind = "inf2"
+    schema = Inf2SystemSpec
+    parts = ("flash", "accelerator")
+
+    def __init__(self, description: Description[Inf2SystemSpec]) -> None:
+        super().__init__(description)
+        spec = self.own
+        if spec.drive.dram is None:
+            raise ConfigError(f"{self.name}: drive.dram: the accelerator of a drive needs a DRAM")
+        self.dram = description.memory(spec.drive.dram)
+        self.dram_bytes = self.dram.banks * self.dram.rows * self.dram.row_bytes
+        if spec.writeback.interval < 1:
+            raise ConfigError(f"{self.name}: writeback.interval must be at least 1 step, not {spec.writeback.interval}")
+
+    def check(self, model: ModelShape) -> None:
+        super().check(model)
+        self.write_back(model)
+        if self.own.x_cache.use == "on":
+            Block.of(model).check_x_cache(model.name)
+
+    def write_back(self, model: ModelShape) -> WriteBack | None:
+        """Delayed write-back of a model's entries; None where each step waits for its writes.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the writes of an interval are smaller than the granularity.
+        """
+        spec = self.own.writeback
+        if not spec.delayed:
+            return None
+        return WriteBack(spec.interval, model.head_dim * model.dtype_bytes, spec.granularity_bytes)
+
+    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        capacity = super().check_fits(model, context, batch, output_tokens)
+        missing = -self.free_host_bytes(model, batch)
+        if missing > 0:
+            raise ConfigError(f"{model.name} on {self.name}: the {self.host_bytes} bytes of the host lack {missing} for "
+                              f"weights and the delayed write-back of batch {batch}")
+        return capacity
+
+    # Attention -------------------------------------------------------------------------------------------------------
+
+    def flash_tokens(self, model: ModelShape, attended: Any) -> Any:
+        """Tokens of a request that are read from the flash: all but the new one and the tokens that the host still keeps.
+        Their number is the mean over an interval."""
+        policy = self.write_back(model)
+        return np.maximum(attended - 1 - ((policy.interval - 1) / 2 if policy else 0.0), 0.0)
+
+    def pieces(self, model: ModelShape, attended: Any) -> Any:
+        """Parts in which a shard passes the DRAM, which holds two of them: one that is loaded and one that is read."""
+        shard = attended * 2 * model.head_dim * model.dtype_bytes
+        return np.ceil(shard / (self.dram_bytes / 2))
+
+    def drive_seconds(self, model: ModelShape, requests: int, attended: Any) -> Any:
+        """Seconds in which the busiest drive attends for one layer. While a part of its shards is read, the next is
+        loaded. The slowest of flash and links inside of the drive sets the rate of a load. The DRAM's bandwidth bears
+        both the load and the read of every byte."""
+        if not requests:
+            return np.zeros(np.shape(attended))
+        token = 2 * model.head_dim * model.dtype_bytes
+        parts = self.pieces(model, attended)
+        busiest = -(-requests * model.kv_heads // len(self.drives))
+        rate = min(self.flash_bytes_per_s, self.links.rate(("flash", 0), ("accelerator", 0)))
+        load = self.flash_tokens(model, attended) * token / parts / rate
+        read = attended * token / parts / (self.own.attention.gb_s * 1e9)
+        least = 2 * attended * token / parts / self.dram.channel_bytes_per_s
+        return load + (busiest * parts - 1) * np.maximum(np.maximum(load, read), least) + np.maximum(read, least / 2)
+
+    def x_cost(self, model: ModelShape, requests: int, contexts: np.ndarray) -> Cost:
+        """The GPU's part of attention for one layer: keys and values of earlier tokens are computed again from their
+        inputs, while the next inputs arrive."""
+        block, attended = Block.of(model), np.asarray(model.attended(contexts))
+        if not requests:
+            return Cost(np.zeros(np.shape(attended)))
+        rows = requests * (attended - 1)
+        size, width = model.dtype_bytes, 2 * block.kv_width
+        again = self.roofline.fused(Operator(
+            "x_cache", "gemm", rows, width, block.hidden_size, weight_bytes=width * block.hidden_size * size,
+            activation_bytes=rows * (block.hidden_size + width) * size, flops=block.x_flops(requests, attended),
+            dtype_bytes=size))
+        own = self.roofline.fused(*(op for op in layer_operators(model, requests, contexts) if op.kind == "attention"))
+        load = block.x_read(requests, attended) / self.links.rate(HOST, GPU)
+        energy = {name: again.energy_pj.get(name, 0.0) + own.energy_pj.get(name, 0.0)
+                  for name in {**again.energy_pj, **own.energy_pj}}
+        return Cost(np.maximum(load, again.time_s + own.time_s), energy)
+
+    # X-cache ---------------------------------------------------------------------------------------------------------
+
+    def free_host_bytes(self, model: ModelShape, batch: int) -> int:
+        """Bytes of the host's memory for inputs: all but weights and the buffers of delayed write-back."""
+        policy = self.write_back(model)
+        kept = batch * policy.buffered_entries * model.kv_bytes_per_token if policy else 0
+        return self.host_bytes - (model.weight_bytes if self.weights_at(model) == "host" else 0) - kept
+
+    def plan(self, model: ModelShape, batch: int, tokens: int) -> Plan:
+        """Split of a batch whose requests end with ``tokens`` tokens. Memory limits the requests from inputs. So does the
+        time of the drives for the others, which the GPU's part does not exceed."""
+        spec, block = self.own.x_cache, Block.of(model)
+        if spec.use == "off":
+            return Plan(0, "off")
+        if 2 * block.kv_width < block.hidden_size:
+            return Plan(0, "larger")
+        at = np.array([tokens], np.int64)
+        memory = max(self.free_host_bytes(model, batch), 0) // (
+            model.layers * int(model.attended(tokens)) * block.x_token_bytes)
+        share = int(batch * spec.most_percent // 100)
+
+        def balanced(count: int) -> bool:
+            return count < batch and float(self.x_cost(model, count, at).time_s[0]) <= float(
+                self.drive_seconds(model, batch - count, np.asarray(model.attended(at)))[0])
+
+        bounds = {"memory": int(memory), "share": share, "balance": largest(balanced)}
+        bound = min(bounds, key=lambda name: bounds[name])
+        return Plan(bounds[bound], bound)
+
+    # Steps -----------------------------------------------------------------------------------------------------------
+
+    def layer_seconds(self, model: ModelShape, batch: int, contexts: np.ndarray, linear_s: Any) -> LayerCost:
+        spec, block, attended = self.own, Block.of(model), np.asarray(model.attended(contexts))
+        plan, policy = self.plan(model, batch, int(contexts[-1])), self.write_back(model)
+        here = batch - plan.x_requests
+        step = policy.mean_step(block, here) if policy else block.near_storage(here)
+        send = self.between("accelerator", GPU, step.to_drives, back=True)
+        back = self.between("accelerator", GPU, step.to_host)
+        latency = self.links.latency_s if here else 0.0
+        send_s, back_s = (self.links.seconds(one) + latency for one in (send, back))
+        drive_s, x_cache = self.drive_seconds(model, here, attended), self.x_cost(model, plan.x_requests, contexts)
+        # A key and a value of each head of each request; an interval's are one write
+        writes_s = 2 * here * model.kv_heads * spec.writeback.write_us * 1e-6 / (policy.interval if policy else 1)
+        own = {"attention_send": Cost(send_s), "attention": Cost(drive_s), "attention_return": Cost(back_s),
+               "x_cache": Cost(np.maximum(x_cache.time_s - drive_s, 0), x_cache.energy_pj),
+               "kv_write": Cost(0.0 if policy else writes_s)}
+        chain_s = linear_s + sum(np.asarray(cost.time_s) for cost in own.values())
+        share = here * self.flash_tokens(model, attended) * block.kv_token_bytes / len(self.drives)
+        moved = [*send, *back, *self.weight_transfers(model),
+                 *(Transfer(("flash", number), ("accelerator", number), share) for _, number in self.drives),
+                 Transfer(HOST, GPU, block.x_read(plan.x_requests, attended)),
+                 Transfer(GPU, HOST, plan.x_requests * block.x_token_bytes),
+                 *self.between("flash", HOST, block.kv_write(here), back=True)]
+        least_s = np.maximum(self.transfer_seconds(moved), writes_s)
+        return LayerCost({**own, "transfer_wait": Cost(np.maximum(least_s - chain_s, 0))}, moved,
+                         self._notes(model, batch, plan, attended),
+                         {"x_cache_requests": plan.x_requests, "x_cache_bound": plan.bound,
+                          "shards_per_drive": -(-here * model.kv_heads // len(self.drives)),
+                          "dram_pieces": int(np.max(self.pieces(model, attended)))})
+
+    def _notes(self, model: ModelShape, batch: int, plan: Plan, attended: np.ndarray) -> list[str]:
+        notes = []
+        if plan.x_requests:
+            notes.append(f"the GPU attends for {plan.x_requests} of {batch} requests from inputs in the host's memory "
+                         f"(bound: {plan.bound})")
+        if plan.bound == "larger":
+            block = Block.of(model)
+            notes.append(f"no X-cache: an input of a block has {block.x_token_bytes} bytes, keys and values of a token "
+                         f"have {block.kv_token_bytes}")
+        pieces = int(np.max(self.pieces(model, attended)))
+        if pieces > 1:
+            notes.append(f"keys and values of a head pass the DRAM of a drive in {pieces} pieces")
+        return notes
+
+    def assumptions(self) -> dict[str, Assumption]:
+        spec = self.own
+        policy = f"the host keeps new keys and values for {spec.writeback.interval} steps" if spec.writeback.delayed else \
+            f"each step waits for its writes, {spec.writeback.write_us:g} us each"
+        return super().assumptions() | {
+            "attention": Assumption(f"an accelerator attends to {spec.attention.gb_s:g} GB/s of keys and values",
+                                    spec.attention.gb_s, spec.attention.source),
+            "writeback": Assumption(policy, spec.writeback.model_dump(exclude={"source"}), spec.writeback.source),
+            "x_cache": Assumption("the GPU computes keys and values of some requests again from inputs in the host's "
+                                  f"memory, of {spec.x_cache.most_percent:g} % at most" if spec.x_cache.use != "off" else
+                                  "no inputs are kept", spec.x_cache.model_dump(exclude={"source"}), spec.x_cache.source),
+            "shards": Assumption("requests and heads are dealt to the drives as evenly as can be", True,
+                                 "INF2 section 4 (over the batch, then over heads)")}
