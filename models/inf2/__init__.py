@@ -1,0 +1,1 @@
+"""INF2: near-storage accelerators that keep the KV cache."""
