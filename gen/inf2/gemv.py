@@ -240,7 +240,8 @@ class GemvBlock(wiring.Component):
         m.d.comb += [read.en.eq(within & ~tag.first), read.addr.eq(address)]
         value = Signal(acc.width, reset_less=True)
         m.d.sync += value.eq(sums.o.p.sums.word_select(index, acc.width))
-        old = Mux(register(m, tag.first, "sum_first"), 0, read.data)
+        # -0 is the number that changes no other.
+        old = Mux(register(m, tag.first, "sum_first"), acc.sign_mask, read.data)
         total = add(m, value, old, fmt=acc, depth=depth, name="total_")
         valid = register(m, within, "sum_valid", 1 + depth, keep=True)
         last = register(m, tag.last, "sum_last", 1 + depth)
