@@ -1118,6 +1118,33 @@ def cent_causes_7b() -> str:
     return _causes("Llama2-7B", 8, 32)
 
 
+# inf2-gemv --------------------------------------------------------------------------------------------------------------
+
+
+def gemv_presets() -> str:
+    """Clocks and errors of the presets."""
+    rows = []
+    for name in UNITS["inf2-gemv"].presets:
+        sim = _measured(select("inf2-gemv", preset=name), "sim")
+        rows.append([name, sim["vectors"], sim["mismatches"],
+                     *(text for one in (sim["qk"], sim["sv"]) for text in (one["cycles"], one["ideal_cycles"],
+                                                                           f"{one['steady']:.4f}")),
+                     sim["latency_cycles"], f"{sim['rms_error']:.1e}", f"{sim['max_abs_error']:.1e}"])
+    return table(["preset", "compared", "mismatches", "QK clocks", "ideal", "steady", "SV clocks", "ideal", "steady",
+                  "one tile of K", "error, root mean square", "largest"], rows)
+
+
+def gemv_sizes() -> str:
+    """Share of the multipliers that are used, by head dimension and tokens."""
+    points = _measured(select("inf2-gemv", preset="inf2"), "sim")["points"]
+    tokens = list(dict.fromkeys(one["tokens"] for one in points))
+    found = {(one["mode"], one["head_dim"], one["tokens"]): one for one in points}
+    return table(["mode", "head dimension", *(f"{n} tokens" for n in tokens), f"{tokens[-1]} tokens, steady"], [
+        [mode.upper(), dim, *(f"{found[mode, dim, n]['utilisation']:.3f}" for n in tokens),
+         f"{found[mode, dim, tokens[-1]]['steady']:.4f}"]
+        for mode, dim in dict.fromkeys((one["mode"], one["head_dim"]) for one in points)])
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
@@ -1129,7 +1156,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
-    cent_costs, cent_causes_70b, cent_causes_7b)}
+    cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes)}
 
 
 def held(page: str) -> list[str]:

@@ -1,1 +1,1 @@
-"""INF2: attention beside the flash of computational drives."""
+"""INF2: attention beside the flash of computational drives, which keep the KV cache."""

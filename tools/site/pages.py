@@ -54,6 +54,7 @@ SECTIONS = {
         "docs/cent-riscv.md": "cent-riscv",
         "docs/cent-decoder.md": "cent-decoder",
         "docs/cent-device.md": "cent-device",
+        "docs/inf2-gemv.md": "inf2-gemv",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
