@@ -41,7 +41,7 @@ SHAPES = [(32, 16, 4, 32), (512, 64, 8, 256), (8, 256, 2, 256), (64, 1, 1, 1), (
 
 
 class Memory:
-    """A subordinate of AXI4 and the monitor of its rules: what is wrong lands in ``violations``.
+    """A subordinate of AXI4 and the monitor of its rules, which lists each violation in ``violations``.
 
     ``bad`` gives the response of an address, and ``stalls`` the probability of a stall of each channel in a cycle.
     """
