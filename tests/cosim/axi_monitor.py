@@ -10,7 +10,7 @@ CHANNELS = {
 
 
 class AxiMonitor:
-    """Checks one bus. What is wrong lands in ``violations``.
+    """Checks one bus, and lists each violation in ``violations``.
 
     Parameters
     ----------
