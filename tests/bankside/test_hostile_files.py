@@ -10,9 +10,11 @@ import contextlib
 import os
 import resource
 import signal
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
@@ -25,6 +27,7 @@ from bankside.constraints.memory import load_memory
 from bankside.constraints.memory.memory import FOLDER
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.constraints.workloads import FILES
+from bankside.models.inf2.store import Geometry, KvStore, ThreadPool
 from bankside.models.llm import load_model
 from bankside.models.memory import time_program
 from bankside.models.memory.request_reader import read_requests as read_accesses
@@ -80,6 +83,22 @@ def accesses(path: Path) -> object:
     return RequestFrontEnd(load_memory("hbm3-5.2")).run(read_accesses(path, RequestFrontEnd(load_memory("hbm3-5.2"))))
 
 
+def spilled() -> bytes:
+    """A spill file with rows of two requests."""
+    geometry = Geometry(head_dim=64, interval=4, extent_tokens=4, extents=3)
+    with tempfile.TemporaryDirectory() as folder:
+        store = KvStore.create(f"{folder}/a.spill", geometry, pool=ThreadPool(1))
+        for request in range(2):
+            store.append(request, 0, np.arange(4 * 128, dtype=np.uint16).reshape(2, 4, 64) + request)
+        store.close()
+        return Path(folder, "a.spill").read_bytes()
+
+
+def check_spilled(path: Path) -> int:
+    with KvStore.open(str(path), writable=False, pool=ThreadPool(1)) as store:
+        return store.check()
+
+
 #: Name of the file, a text that is right, and what reads it.
 READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "memory": ("own.yaml", (FOLDER / "hbm3-5.2.yaml").read_bytes(), load_memory),
@@ -99,6 +118,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "vectors": ("a.txt", VECTORS.encode(), lambda path: read_vectors(path, [FORMATS["fp16"]] * 2, FORMATS["fp16"])),
     "liberty": ("a.lib", SMALL.encode(), liberty.read),
     "reference": ("a.csv", REFERENCE, read_reference),
+    "spill file": ("a.spill", spilled(), check_spilled),
     "record": (f"{RECORD.name}.json", RECORD.model_dump_json().encode(), RecordFolder.read),
 }
 

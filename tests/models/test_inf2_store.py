@@ -416,6 +416,36 @@ def test_a_write_under_way_during_a_failed_confirmation_is_done_again():
     assert np.array_equal(again.read(0, 0), rows_of(0, 0, 0, 8))
 
 
+def test_a_write_finished_during_a_failed_confirmation_is_done_again():
+    store, file = small_store({4: ("EIO", 0)}, sync=True, group=1, slots=4)
+    pool = store._pool
+    store.append(0, 0, rows_of(0, 0, 0, 4))
+    pool.run(0)
+    store.poll()                                    # the commit waits in the pool
+    store.append(0, 0, rows_of(0, 0, 4, 8))
+    pool.run(1)
+    store.poll()
+    pool.run(0)                                     # fails
+    writes = store.statistics.writes
+    store.drain()
+    assert store.released(0, 0) == 8 and store.statistics.writes == writes + 4
+    assert np.array_equal(KvStore(FaultyFile(file.durable, 512)).read(0, 0), rows_of(0, 0, 0, 8))
+
+
+def test_a_drop_that_failed_halfway_is_made_good_by_the_next_commit():
+    """Of two blocks of the index, the first says that the request is gone."""
+    store, file = small_store()
+    store.append(0, 0, rows_of(0, 0, 0, 300))       # extents of two blocks
+    store.drain()
+    file.faults[file.calls + 1] = "EIO", 0
+    with pytest.raises(StoreError, match="can't write"):
+        store.drop(0)
+    store.append(1, 0, rows_of(1, 0, 0, 12))        # an extent of the second block
+    store.drain()
+    again = KvStore(FaultyFile(file.data, 512))
+    assert np.array_equal(again.read(0, 0), rows_of(0, 0, 0, 300)) and again.tokens(1, 0) == 12
+
+
 @pytest.mark.parametrize("cut", [0, 1, 511, 512, 700])
 def test_short_writes_go_on(cut):
     store, file = small_store({number: ("short", cut) for number in range(0, 12, 2)})
