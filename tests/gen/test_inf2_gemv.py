@@ -147,8 +147,8 @@ def test_random_commands(stall):
 
 @pytest.mark.parametrize("mode", [QK, SV])
 def test_a_block_takes_a_row_in_every_clock(mode):
-    """Commands of whole tiles follow each other: rows never wait, not even where commands meet, or where a command has
-    fewer output tiles than there are blocks."""
+    """Commands of whole tiles follow each other: rows never wait, not even where commands meet. Some commands have fewer
+    output tiles than there are blocks."""
     config = SMALL.model_copy(update={"add_depth": 2})
     commands = [Gemv(mode, 8, 8)] * 2 + [Gemv(mode, 4, 4) if mode is QK else Gemv(mode, 12, 4)] * 2 + [Gemv(mode, 8, 24)]
     got, want, taken = run(gemv_module, config, [random_episode(config, commands, np.random.default_rng(1))])
