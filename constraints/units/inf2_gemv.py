@@ -62,8 +62,8 @@ class Gemv:
 class Inf2GemvConfig(UnitConfig):
     """Parameters of the generator ``inf2-gemv``.
 
-    A tile has ``lanes`` x ``lanes`` elements: lane j holds output j, and a block takes one matrix row and one broadcast
-    element in a clock.
+    A tile has ``lanes`` x ``lanes`` elements. Lane j holds output j. In a clock, a block takes one matrix row and one
+    broadcast element.
     """
 
     blocks: int = Key(default=4, ge=1, le=16, description="blocks, each with a matrix stream; a power of two")
@@ -71,8 +71,8 @@ class Inf2GemvConfig(UnitConfig):
                      description="multiply-accumulate units of a block, and rows and columns of a tile; a power of two")
     format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of vectors, matrices and results")
     accumulator: Literal["same", "fp32"] = Key(
-        default="same", description="format in which the sum of a tile is rounded and added to the output: that of "
-                                    "`format`, or fp32")
+        default="same", description="format of outputs that are being built, to which a tile's sum is rounded too; same: "
+                                    "`format`")
     max_head_dim: int = Key(default=256, ge=1, le=4096, description="largest head dimension of a command")
     max_tokens: int = Key(default=1 << 17, ge=1, le=1 << 30, description="largest token count of a command")
     guard_bits: int = Key(default=3, ge=1, le=16, description="bits of a tile's sum below the accumulator's precision")
