@@ -264,7 +264,7 @@ class Inf2GemvResult(RateResult, NumericResult):
 
 
 UNIT = Unit("inf2-gemv", "blocks of multiply-accumulate lanes for scores and attention output beside storage",
-            "INF2, accelerator: GEMV module", module="inf2_gemv", config=Inf2GemvConfig, presets=PRESETS,
+            "INF² (near-storage processing), accelerator", module="inf2_gemv", config=Inf2GemvConfig, presets=PRESETS,
             generator="bankside.gen.inf2.gemv:Inf2Gemv", model="bankside.models.inf2.gemv:gemv",
             bench="bankside.cosim.inf2_gemv:bench", page="docs/inf2-gemv.md", workload=GemvWorkload, result=Inf2GemvResult,
             published=(),
