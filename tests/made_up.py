@@ -32,7 +32,8 @@ SIM = {
     # A slot a clock behind 9 clocks, two with two operands; a round of eight cores takes 40 clocks behind 20.
     "cent-pnm": {**_CYCLES, "stall_cycles": 10,
                  "commands": {op: {"cycles": 9 + each * 256, "cycles_32": 9 + each * 32, "cycles_1": 9 + each,
-                                   "ideal_cycles": each * 256, "utilisation": 0.9, "further_cycles": each * 64 + 1}
+                                   "ideal_cycles": each * 256, "utilisation": 0.9, "stream_cycles": 9 + each * 8192,
+                                   "stream_utilisation": 0.9, "dependent_cycles": 9 + each * 256}
                               for op, each in (("EWADD", 2), ("RED", 1), ("EXP", 1))}},
     "cent-riscv": {**_SIM, "start_cycles": 18, "instructions": 9,
                    "programs": {name: {"micro_operations": count, "accesses": 9, "cycles": 20 + 40 * -(-count // 8),

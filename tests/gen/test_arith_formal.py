@@ -441,8 +441,8 @@ def test_dot_product_with_adders_in_blocks(monkeypatch, what):
     def add_rows(*arguments, **options):
         return dot.add_rows(*arguments, **options)  # the one that the proof has put there
 
-    monkeypatch.setattr(dot, "_add", lambda m, rows, limit, name: add(m, rows, limit, name) if len(rows) > 8 else
-                        Cat(*add_rows(m, rows, limit=limit, name=name)))
+    monkeypatch.setattr(dot, "_add", lambda p, rows, limit, name: add(p.module, rows, limit, name) if len(rows) > 8 else
+                        Cat(*add_rows(p.module, rows, limit=limit, name=name)))
     operands = {"a": [6] * 3, "b": [6] * 3, "acc": 16}
     proof = prove_lane_order(OPERATORS["dot"], operands, {"fmt": E3M2, "window": "exact", "result": FP16})
     assert bool(proof) == (what == "taken"), proof

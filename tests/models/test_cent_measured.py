@@ -69,7 +69,8 @@ def test_transfers_of_the_measured_port(cent_records) -> None:
 
 def test_commands_between_the_measured_ones() -> None:
     """32 banks: a command of 32 slots takes no longer than one of a slot."""
-    one = {"cycles": 19, "cycles_32": 12, "cycles_1": 12, "ideal_cycles": 8, "utilisation": 0.4, "further_cycles": 3}
+    one = {"cycles": 19, "cycles_32": 12, "cycles_1": 12, "ideal_cycles": 8, "utilisation": 0.4, "stream_cycles": 267,
+           "stream_utilisation": 0.9, "dependent_cycles": 19}
     figures = PnmFigures.model_validate(SIM["cent-pnm"] | {"commands": dict.fromkeys(("EWADD", "RED", "EXP"), one)})
     assert [figures.command_clocks("EXP", n, 256) for n in (0, 1, 20, 32, 144, 256, 480)] == [0, 12, 12, 12, 15.5, 19, 26]
     short = PnmFigures.model_validate(SIM["cent-pnm"] | {"commands": dict.fromkeys(("EWADD", "RED", "EXP"), one | {

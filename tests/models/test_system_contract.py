@@ -87,7 +87,7 @@ def test_who_attends_is_told_once():
     """A system that attends elsewhere says so in place of the GPU's attention."""
     meaning = {name: load_system(name).assumptions()["attention"].meaning for name in system_names()}
     fused = {name for name, text in meaning.items() if "fused" in text}
-    assert fused == {"gpu-only", "gpu-a100", "gpu-a100-pcie", "gpu-h100-pcie", "vllm-offload"}
+    assert fused == {"gpu-only", "gpu-a100", "gpu-a100-pcie", "gpu-h100-pcie", "neupims-npu", "vllm-offload"}
 
 
 def test_needs_are_told_and_change_nothing(module_records):
