@@ -44,8 +44,8 @@ def block_diagram(unit: Unit, preset: str) -> str:
     found = [_block(port, count) for port, count in port_rows(config.ports())]
     sides = [[one for one in found if one.port.is_input], [one for one in found if not one.port.is_input]]
     heading = [*textwrap.wrap(unit.summary, 32), *textwrap.wrap(f"preset {preset}", 36)]
-    parts = [(name, textwrap.wrap(part_text(value).replace("`", ""), 34)) for name, value in config
-             if isinstance(value, BaseModel) and part_text(value)]
+    parts = [(name, textwrap.wrap(part_text(value).replace("`", ""), 34)) for name in type(config).model_fields
+             for value in [getattr(config, name)] if isinstance(value, BaseModel) and part_text(value)]
     inside = 34 + 15 * len(heading) + sum(34 + 14 * len(lines) for _, lines in parts)
     height = max(inside, *(sum(one.height for one in side) for side in sides)) + 2 * _MARGIN
     width = 2 * _SIDE + _BOX + 2 * _MARGIN

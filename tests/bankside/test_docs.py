@@ -8,6 +8,7 @@ import json
 import re
 import shlex
 import sys
+from functools import cached_property
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -443,6 +444,10 @@ def test_tables_of_contracts_are_current(page):
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
 def test_block_diagrams_are_current(unit):
     """The picture of a unit is drawn from its contract today and shows every port, its bits and its fields."""
+    for preset in unit.presets.values():
+        for name, found in vars(type(preset)).items():
+            if isinstance(found, cached_property):
+                getattr(preset, name)       # the configuration keeps it, but it is no part of the unit
     text = (DOCS / "diagrams" / f"{unit.name}.svg").read_text()
     preset = next(iter(unit.presets))
     assert text == block_diagram(unit, preset)
