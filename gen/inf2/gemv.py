@@ -34,8 +34,9 @@ def _tile(config):
     its vector, and whether no other tile needs it. ``ends``: its result is the last of the command.
     """
     lanes = range(config.lanes + 1)
-    return data.StructLayout({"sv": 1, "outs": lanes, "steps": lanes, "first": 1, "last": 1, "slot": range(config.slots),
-                              "offset": range(config.vector_beats), "release": 1, "ends": 1})
+    return data.StructLayout({"sv": 1, "outs": lanes, "steps": lanes, "first": 1, "last": 1,
+                              "slot": range(max(2, config.slots)), "offset": range(config.vector_beats), "release": 1,
+                              "ends": 1})
 
 
 class _TileWalker(wiring.Component):
@@ -129,7 +130,7 @@ class GemvBlock(wiring.Component):
     @property
     def _tag(self):
         """What accompanies the sums of a tile."""
-        return data.StructLayout({"slot": range(self.config.slots), "first": 1, "last": 1, "ends": 1})
+        return data.StructLayout({"slot": range(max(2, self.config.slots)), "first": 1, "last": 1, "ends": 1})
 
     def _load(self, m, tile):
         """Rows of K go to the tile buffer, rows of V past it. Returns the streams of columns and of rows."""
@@ -344,10 +345,10 @@ class Inf2Gemv(wiring.Component):
             outs.eq(Mux(some, (all_outs + lanes - 1) >> shift, 0)),
             steps.eq((all_steps + lanes - 1) >> shift),
         ]
-        turn = Signal(bits)
+        turn = Signal(bits, name="turn") if bits else Const(0, 1)
         idle = []
         for n, block in enumerate(blocks):
-            rank, selected, job = Signal(bits, name=f"rank_{n}"), Signal(name=f"selected_{n}"), block.job.p
+            rank, selected, job = Signal(max(bits, 1), name=f"rank_{n}"), Signal(name=f"selected_{n}"), block.job.p
             m.d.comb += [
                 rank.eq(n - turn),
                 selected.eq(outs > rank),
@@ -359,21 +360,23 @@ class Inf2Gemv(wiring.Component):
             ]
             idle.append(block.job.ready | ~selected)
         m.d.comb += [fires.eq(commands.o.valid & Cat(idle).all()), commands.o.ready.eq(Cat(idle).all())]
-        with m.If(fires):
-            m.d.sync += turn.eq(turn + outs)
+        if bits:
+            with m.If(fires):
+                m.d.sync += turn.eq(turn + outs)
 
     def _collect(self, m, blocks):
         """Take results from the blocks in turn."""
         m.submodules.results = results = StreamRegister(payload(self._config.result_layout))
         wiring.connect(m, results.o, wiring.flipped(self.result))
-        turn = Signal((len(blocks) - 1).bit_length())
+        turn = Signal((len(blocks) - 1).bit_length(), name="turn") if len(blocks) > 1 else Const(0, 1)
         with m.Switch(turn):
             for n, block in enumerate(blocks):
                 with m.Case(n):
                     m.d.comb += [results.i.valid.eq(block.result.valid), results.i.payload.eq(block.result.payload),
                                  block.result.ready.eq(results.i.ready)]
-        with m.If(results.i.valid & results.i.ready):
-            m.d.sync += turn.eq(turn + 1)
+        if len(blocks) > 1:
+            with m.If(results.i.valid & results.i.ready):
+                m.d.sync += turn.eq(turn + 1)
 
 
 def _rest(size, shift):
