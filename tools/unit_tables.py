@@ -1133,6 +1133,17 @@ def gemv_presets() -> str:
                   "one tile of K", "error, root mean square", "largest"], rows)
 
 
+def gemv_synthesis() -> str:
+    """Area and frequency of the presets."""
+    rows = []
+    for name in UNITS["inf2-gemv"].presets:
+        r = _measured(select("inf2-gemv", preset=name), "synth")
+        rows.append([name, f"{r['area_ge'] / 1e3:.0f}", f"{r['sequential_ge'] / 1e3:.0f}",
+                     f"{r['memory_ge_estimate'] / 1e3:.0f}", f"{r['critical_path_ns']:.2f}", f"{r['fmax_mhz']:.0f}"])
+    return table(["preset", "area, kGE", "flip-flops, kGE", "memories of it, kGE (estimate)", "critical path, ns",
+                  "frequency, MHz"], rows)
+
+
 def gemv_sizes() -> str:
     """Share of the multipliers that are used, by head dimension and tokens."""
     points = _measured(select("inf2-gemv", preset="inf2"), "sim")["points"]
@@ -1155,7 +1166,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
-    cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes)}
+    cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes,
+    gemv_synthesis)}
 
 
 def held(page: str) -> list[str]:

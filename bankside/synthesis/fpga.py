@@ -336,7 +336,8 @@ def _documents(text: str) -> Iterator[Any]:
     """JSON values that follow each other; there are three."""
     decoder, at = json.JSONDecoder(), 0
     for _ in range(3):
-        at += re.compile(r"\s*").match(text, at).end() - at  # type: ignore[union-attr]
+        while text[at:at + 1].isspace():
+            at += 1
         value, at = decoder.raw_decode(text, at)
         yield value
 
