@@ -235,7 +235,7 @@ def _take(padded: np.ndarray, low: int, width: int, signed: bool) -> np.ndarray:
     if width == 64:
         return bits.view(np.int64)
     values = (bits & np.uint64((1 << width) - 1)).astype(np.int64)
-    return np.where(values >> (width - 1) == 1, values - (1 << width), values) if signed else values
+    return values << (64 - width) >> (64 - width) if signed else values
 
 
 @dataclass(frozen=True)

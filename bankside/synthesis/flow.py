@@ -25,7 +25,7 @@ from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from ..constraints.errors import BanksideError, ConfigError, ToolMissing, nearest
 from ..constraints.workspace import cache_folder
@@ -291,6 +291,8 @@ class Synthesis:
 
 Progress = Callable[[str], None]
 
+_Read = TypeVar("_Read")
+
 
 def yosys_version() -> str:
     """Version of the Yosys package in use; raises :exc:`ToolMissing` if there is none."""
@@ -465,17 +467,32 @@ def map_to_cells(
     progress: Progress | None = None,
     boxes: frozenset[str] = frozenset(),
 ) -> Netlist:
-    """The mapped netlist as Yosys leaves it, buffers for heavy nets not yet added.
-
-    A netlist is kept under the hash of everything that decides it, and used again. Its folder appears whole or not at
-    all. If two runs compete, the first to finish stays.
-    """
-    if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
-        raise ConfigError(f"top module '{top}' is not a plain Verilog name")
+    """The mapped netlist as Yosys leaves it, buffers for heavy nets not yet added; see :func:`kept_netlist`."""
+    check_top(top)
     # Comments at its head do not change the design: presets that differ in their clock alone share a netlist.
     files = _files(re.sub(r"\A(//.*\n)+", "", verilog), top, library, effort, memory_threshold_bits)
+    text = kept_netlist(files, top, bytes, progress)
+    return read_netlist(text, top, library.cells, boxes)
+
+
+def check_top(top: str) -> None:
+    """Refuse a module name that a Yosys script can't hold. Raises :exc:`ConfigError`."""
+    if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
+        raise ConfigError(f"top module '{top}' is not a plain Verilog name")
+
+
+def kept_netlist(
+    files: dict[str, str], top: str, read: Callable[[bytes], _Read], progress: Progress | None, *,
+    target: tuple[str, ...] = ()
+) -> _Read:
+    """What ``read`` makes of the netlist that the script among ``files`` writes.
+
+    A netlist is kept under the hash of everything that decides it, and used again. Its folder appears whole or not at
+    all. If two runs compete, the first to finish stays. A netlist damaged since it was written (``read`` raises
+    :exc:`ValueError`) is made again. ``target`` names the kind of netlist, nothing for library cells.
+    """
     key = hashlib.sha256(
-        json.dumps([_CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
+        json.dumps([*target, _CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
     ).hexdigest()[:32]
     parent = cache_folder() / "synthesis"
     folder = parent / key
@@ -483,14 +500,12 @@ def map_to_cells(
         if not folder.is_dir():
             _run(files, top, parent, folder, progress)
         try:
-            text = gzip.decompress((folder / _NETLIST).read_bytes())
-        except (OSError, EOFError, zlib.error):  # damaged since it was written
+            return read(gzip.decompress((folder / _NETLIST).read_bytes()))
+        except (OSError, EOFError, zlib.error, ValueError):
             if attempt:
                 raise BanksideError(f"{folder}: the stored netlist can't be read; delete the folder") from None
             shutil.rmtree(folder, ignore_errors=True)
-        else:
-            break
-    return read_netlist(text, top, library.cells, boxes)
+    raise AssertionError
 
 
 def _files(verilog: str, top: str, library: Library, effort: str, threshold: int) -> dict[str, str]:

@@ -7,20 +7,15 @@ logic depth comes from the mapped netlist (:mod:`.levels`).
 
 from __future__ import annotations
 
-import gzip
-import hashlib
 import json
 import re
-import shutil
-import zlib
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 from typing import Any
 
-from ..constraints.errors import BanksideError, ConfigError, nearest
-from ..constraints.workspace import cache_folder
-from .flow import _run, yosys_version
+from ..constraints.errors import ConfigError, nearest
+from .flow import check_top, kept_netlist, yosys_version
 from .levels import Depth, depths
 
 __all__ = ["FAMILIES", "FpgaMemory", "FpgaPart", "FpgaSynthesis", "Resources", "synthesise"]
@@ -30,9 +25,6 @@ FAMILIES = {"xcup": "Xilinx UltraScale+"}
 
 #: Memories of more bits should not become flip-flops.
 MEMORY_BITS = 256
-
-_CACHE_FORMAT = 1
-_NETLIST = "netlist.json.gz"
 
 #: LUTs that each primitive of distributed memory takes.
 _LUTRAM = {"RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8, "RAM32X1D": 2, "RAM64X1D": 2,
@@ -295,25 +287,9 @@ def _netlist(verilog: str, top: str, family: str, progress: Callable[[str], None
 
     They are kept under the hash of everything that decides them, like netlists of library cells.
     """
-    if not re.fullmatch(r"[A-Za-z_][\w$]*", top):
-        raise ConfigError(f"top module '{top}' is not a plain Verilog name")
+    check_top(top)
     files = {"source.v": _each_once(re.sub(r"\A(//.*\n)+", "", verilog), top), "synth.ys": _script(top, family)}
-    key = hashlib.sha256(
-        json.dumps(["fpga", _CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
-    ).hexdigest()[:32]
-    parent = cache_folder() / "synthesis"
-    folder = parent / key
-    for attempt in (0, 1):
-        if not folder.is_dir():
-            _run(files, top, parent, folder, progress)
-        try:
-            text = gzip.decompress((folder / _NETLIST).read_bytes()).decode()
-            return list(_documents(text))
-        except (OSError, EOFError, zlib.error, ValueError):  # damaged since it was written
-            if attempt:
-                raise BanksideError(f"{folder}: the stored netlist can't be read; delete the folder") from None
-            shutil.rmtree(folder, ignore_errors=True)
-    raise AssertionError
+    return kept_netlist(files, top, lambda text: list(_documents(text.decode())), progress, target=("fpga",))
 
 
 def _script(top: str, family: str) -> str:

@@ -7,7 +7,7 @@ from typing import Literal
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from pydantic import Field as Key
 
@@ -27,6 +27,7 @@ def layouts(draw) -> Layout:
 
 
 @given(layouts(), st.integers(0, 1 << 32))
+@example(Layout((Field("widest_below_a_word", 63, "", 1, IntegerFormat(63, True)),)), 0)
 def test_packed_payloads_are_the_integers_of_their_fields_and_come_apart_again(layout, seed):
     rng = np.random.default_rng(seed)
     columns = {}
