@@ -102,7 +102,8 @@ class RuContract(StreamProtocol):
 
     def __init__(self, dut, completes=True):
         result = dut.result
-        super().__init__(dut, covers={"a result is complete": result.valid & result.ready & result.p.last} if completes else {})
+        complete = {"a result is complete": result.valid & result.ready & result.p.last}
+        super().__init__(dut, covers=complete if completes else {})
         RuContract.free = self.ports
 
     def elaborate(self, platform):
