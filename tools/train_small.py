@@ -320,6 +320,7 @@ def export(model, sizes: Sizes, folder: Path, tokenizer_file: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     tensors = {name: value.detach().to("cpu", torch.float16).contiguous() for name, value in model.state_dict().items()}
     save_file(tensors, folder / "model.safetensors.part", {"format": "pt"})
+    (folder / "model.safetensors.part").chmod(0o644)
     os.replace(folder / "model.safetensors.part", folder / "model.safetensors")
     (folder / "config.json").write_text(json.dumps(sizes.config("float16"), indent=2) + "\n")
     if tokenizer_file.resolve() != (folder / "tokenizer.json").resolve():
@@ -541,6 +542,7 @@ def train(args: argparse.Namespace) -> None:
         optimizer.load_state_dict(saved["optimizer"])
         state = saved["state"]
         print(f"going on from step {state['step']} ({checkpoint})", flush=True)
+    state["total"] = args.tokens or state["total"]
     before_s = state["spent_s"]
 
     def spent() -> float:
