@@ -16,7 +16,8 @@ demo: $(READY)
 
 # Files vary in cost from nothing to minutes, so a process that has no tests left takes half of those the other has; what
 # is left of a file stays together, and so do its fixtures.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test: $(READY) lint
 	$(PYTEST) -m "not slow" --hypothesis-profile=repeatable $(PYTEST_ARGS)
