@@ -24,7 +24,8 @@ from ...constraints.formats import FloatFormat
 from ..memory.compiled import compiled
 from .formats import decode, to_float64
 
-__all__ = ["Factors", "Lists", "Sum", "mixtures", "scores", "softmax_powers"]
+__all__ = ["Factors", "Lists", "Sum", "format_numbers", "mixtures", "pair_scores", "scores", "softmax_powers",
+           "table_numbers"]
 
 #: Exponents of zeros and of specials: below and above every sum of exponents of other numbers.
 ZERO, SPECIAL = -(1 << 16), 1 << 20
@@ -410,6 +411,23 @@ def _pair(q, k, window, fmt, io, lanes, slices, adds):
         one = _result(value, exponent, flags, unit, fmt)
         bits = _added(bits, one, fmt) if number and adds else one
     return bits
+
+
+@compiled
+def value_bits(value, fmt):
+    """Bits of a number of the format that binary64 holds; any NaN becomes the canonical one."""
+    if value != value:
+        return fmt[1] << fmt[0] | np.int64(1) << (fmt[0] - 1)
+    sign = np.int64(np.copysign(1.0, value) < 0)
+    magnitude = abs(value)
+    if magnitude == np.inf:
+        return fmt[1] << fmt[0] | sign << fmt[3]
+    if magnitude == 0:
+        return sign << fmt[3]
+    exponent = np.int64(np.floor(np.log2(magnitude))) - 30
+    # Any scale does, as long as the significand is whole: 24 bits are far fewer than the 62 that fit.
+    whole = np.int64(np.ldexp(magnitude, -exponent))
+    return rounded(sign, whole, exponent, fmt)
 
 
 @compiled

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...constraints.formats import FloatFormat
 from ...constraints.units.pam_ru import PamRuConfig
 from ..memory.compiled import compiled
-from ..numerics import convert, logarithm, negative_difference, negative_power
-from ..numerics.sums import difference, fields, format_numbers, length, power, rounded, table_numbers
+from ..numerics import convert, logarithm, negative_difference, negative_power, to_float64
+from ..numerics.sums import difference, fields, format_numbers, length, power, rounded, table_numbers, value_bits
 from .ru import FLUSH, Partial, Reduced, shift
 
 __all__ = ["merge_lists"]
@@ -61,9 +62,7 @@ def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first
     return Reduced(m, wrapped, fraction, out, None)
 
 
-def _values(fmt) -> np.ndarray:
-    from ..numerics import to_float64
-
+def _values(fmt: FloatFormat) -> np.ndarray:
     return to_float64(np.arange(1 << fmt.width), fmt)
 
 
@@ -117,23 +116,6 @@ def _moved(bits, steps, fmt):
     if moved >= fmt[1]:
         return sign | fmt[1] << fmt[0]
     return bits - (steps << fmt[0])
-
-
-@compiled
-def _value_bits(value, fmt):
-    """Bits of a number of the format that binary64 holds; any NaN becomes the canonical one."""
-    if value != value:
-        return fmt[1] << fmt[0] | np.int64(1) << (fmt[0] - 1)
-    sign = np.int64(value < 0 or (value == 0 and 1 / value < 0)) if value != 0 else np.int64(np.copysign(1.0, value) < 0)
-    magnitude = abs(value)
-    if magnitude == np.inf:
-        return fmt[1] << fmt[0] | sign << fmt[3]
-    if magnitude == 0:
-        return sign << fmt[3]
-    exponent = np.int64(np.floor(np.log2(magnitude))) - 30
-    # Any scale does, as long as the significand is whole: 24 bits are far fewer than the 62 that fit.
-    whole = np.int64(np.ldexp(magnitude, -exponent))
-    return rounded(sign, whole, exponent, fmt)
 
 
 @compiled
@@ -259,10 +241,10 @@ def _finish(o, steps, factors, io, acc, out):
             if step:
                 moved = value * down
                 value = moved if abs(moved) >= lowest and abs(value) >= lowest or value != value else value * 0.0
-            bits = _value_bits(value, io)
+            bits = value_bits(value, io)
             _, exponent, significand, infinite, nan = fields(bits, io)
             if infinite or nan:
                 number = np.nan if nan else np.copysign(np.inf, value)
             else:
                 number = np.copysign(significand * 2.0 ** np.float64(exponent - io[4] - io[0]), value)
-            out[each, d] = _value_bits(number * factors[each] + 0.0, io)
+            out[each, d] = value_bits(number * factors[each] + 0.0, io)
