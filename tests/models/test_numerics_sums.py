@@ -24,7 +24,7 @@ from bankside.models.numerics import (
     softmax_exp,
     to_float64,
 )
-from bankside.models.numerics.sums import Factors, Lists, Sum, _added, format_numbers, mixtures, scores, softmax_powers, value_bits
+from bankside.models.numerics.sums import Factors, Lists, Sum, added, format_numbers, mixtures, scores, softmax_powers, value_bits
 from bankside.models.pam.merging import merge_lists
 from bankside.models.pam.ru import Partial, reduce_partials
 
@@ -125,7 +125,7 @@ def test_sums_and_bits_of_numbers(fmt):
     a, b = rng.integers(0, 1 << fmt.width, (2, 3000))
     near = a ^ rng.integers(0, 4, 3000)
     for x, y in ((a, b), (a, near), (a, near ^ fmt.sign_mask)):
-        assert [int(_added(np.int64(i), np.int64(j), numbers_of)) for i, j in zip(x, y, strict=True)] == add(x, y, fmt).tolist()
+        assert [int(added(np.int64(i), np.int64(j), numbers_of)) for i, j in zip(x, y, strict=True)] == add(x, y, fmt).tolist()
     values = to_float64(a, fmt)
     assert [int(value_bits(value, numbers_of)) for value in values] == from_float64(values, fmt).tolist()
 
