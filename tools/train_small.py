@@ -763,8 +763,9 @@ def card(args: argparse.Namespace) -> None:
     digests = table(["file or text", "SHA-256"], [
         ["training text", about["train"]["sha256"]], ["held-out text", about["held_out"]["sha256"]],
         *([f"`{name}`", value] for name, value in hashes.items())])
-    settings = table(["setting", "value"], [[name.replace("_", " "), f"{value:,}" if isinstance(value, int) and name != "seed" else value]
-                                            for name, value in run.items()])
+    settings = table(["setting", "value"], [
+        [name.replace("_", " "), f"{value:,}" if isinstance(value, int) and name != "seed" else value]
+        for name, value in run.items()])
     lengths = sorted([*checks.get("other_runs", []), {"tokens": run["tokens"], "bits_per_byte": figures["bits_per_byte"]}],
                      key=lambda entry: entry["tokens"])
     others = table(["tokens, million", "times through the text, about", "bits per byte, held-out files"], [
