@@ -80,7 +80,8 @@ def _text(result: Mapping[str, Any]) -> Part:
 
 
 def _perplexities(result: Mapping[str, Any]) -> list[Part]:
-    rows = [{"system": "float32", **result["reference"], "agreement": 1.0, "kl_mean_nats": 0.0, "max_abs_logit_error": 0.0}]
+    exact = {"system": "float32", "agreement": 1.0, "kl_mean_nats": 0.0, "max_abs_logit_error": 0.0}
+    rows: list[Mapping[str, Any]] = [{**exact, **result["reference"]}]
     rows += [result] if result["system"] != "float32" else []
     rows += [one for one in result["compared"] if one["system"] not in ("float32", result["system"])]
     known = [(one["system"], one["perplexity"]) for one in rows if one["perplexity"] is not None]

@@ -97,7 +97,7 @@ def commands_in(text):
 
 
 #: Commands that need an argument: alone it is their name that is meant.
-NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep")
+NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep", "decode", "capture")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
