@@ -321,6 +321,24 @@ class Split(_Part):
     why: str | None = _key("reason if the split has no throughput")
 
 
+class Accelerator(_Part):
+    gemv: str = _key("preset of `inf2-gemv`")
+    clock_mhz: float
+    load_us: float = _key("flash to DRAM")
+    scores_us: float = _key("query times keys in the GEMV engine, for one query")
+    softmax_us: float
+    output_us: float = _key("probabilities times values in the GEMV engine")
+    dram_us: float = _key("load and reads in the DRAM")
+    bound: Literal["load", "units", "dram"] = _key("which of them a drive waits for")
+
+
+class StepTimeline(_Part):
+    file: str
+    spans: int
+    layers: int = _key("layers that have spans")
+    of_layers: int = _key("layers of the model")
+
+
 class CentBlock(_Part):
     pim_cycles: int
     pim_ms: float
@@ -380,7 +398,7 @@ class Eval(Envelope):
     utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
     controller: CentController | None = _key("of `cent`: the controller of a device, with measured areas; none under "
                                              "quirks and if an area has not been measured", default=None)
-    price_usd: dict[str, float] | None = _key("of `cent`: price by part", default=None)
+    price_usd: dict[str, float] | None = _key("of `cent`, and of `inf2` and its baselines: price by part", default=None)
     usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
     tokens_per_usd: float | None = _key("of `cent`", default=None)
     traffic_bytes: dict[str, dict[str, float]] | None = _key(
@@ -393,6 +411,9 @@ class Eval(Envelope):
     x_cache_requests: int | None = _key("of `inf2`: requests whose inputs the host keeps", default=None)
     x_cache_bound: str | None = _key("of `inf2`: why there are not more", default=None)
     shards_per_drive: int | None = _key("of `inf2`: key/value heads of requests on the busiest drive", default=None)
+    tok_s_per_usd: float | None = _key("of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None)
+    accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
+    timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
     dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
 
 
