@@ -44,8 +44,8 @@ class ServerSpec(Strict):
 class SequenceSpec(Strict):
     """Work of the GPU on whole sequences: prefill, and keys and values that it computes again."""
 
-    compute_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the GPU's peak that the software "
-                                                                             "reaches with whole sequences")
+    tflops: float = _positive("10^12 operations per second that the software reaches with whole sequences on any GPU that "
+                              "has as many")
     source: str
 
 

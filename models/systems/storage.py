@@ -65,7 +65,7 @@ class StoragePlatform(GpuPlatform):
     flash : memory of a drive
     flash_bytes_per_s, flash_write_bytes_per_s : rates of a drive's flash, its heads of packets included
     sequences : :class:`Roofline`
-        The GPU with the share of its peak that the software reaches with whole sequences. Measured times of a GPU stay.
+        The GPU at the rate that the software reaches with whole sequences. Measured times of a GPU stay.
     """
 
     not_modelled = (*GpuPlatform.not_modelled, "drives")
@@ -75,9 +75,10 @@ class StoragePlatform(GpuPlatform):
     def __init__(self, description: Description[Any]) -> None:
         super().__init__(description)
         self.own = spec = description.spec
+        gpu = self.spec.gpu
+        reached = min(spec.sequences.tflops / gpu.peak_tflops, gpu.compute_utilisation)
         self.sequences: Roofline = self.roofline if isinstance(self.roofline, MeasuredGpu) else Roofline(
-            self.spec.gpu.model_copy(update=spec.sequences.model_dump(include={"compute_utilisation"})), self.spec.link,
-            self.spec.energy)
+            gpu.model_copy(update={"compute_utilisation": reached}), self.spec.link, self.spec.energy)
         if self.devices != 1:
             raise ConfigError(f"{self.name}: the links have one GPU, gpu.count times nodes is {self.devices}")
         self.links = LinkTree(spec.links, self.name)
@@ -284,8 +285,8 @@ class StoragePlatform(GpuPlatform):
                                 spec.links.model_dump()["edges"], spec.links.source),
             "weights": Assumption("weights that are not in the GPU's memory are streamed in every step, layer by layer",
                                   spec.weights),
-            "sequences": Assumption(f"prefill and recomputing reach {100 * spec.sequences.compute_utilisation:g} % of the "
-                                    "GPU's peak", spec.sequences.compute_utilisation, spec.sequences.source),
+            "sequences": Assumption(f"prefill and recomputing reach {spec.sequences.tflops:g} TFLOP/s on any GPU that has "
+                                    "as many", spec.sequences.tflops, spec.sequences.source),
             "prefill_run": Assumption("the throughput of a run has a prefill of all requests before it", True)}
 
 

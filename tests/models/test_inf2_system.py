@@ -25,7 +25,8 @@ H100 = {"base": "gpu-h100-pcie"}
 
 #: Clocks of a unit's products of 16384 tokens and 128 dimensions, and of the softmax between them (tests/made_up.py).
 CLOCKS = {"scores": 16384 + 86, "softmax": 3 * 128, "output": 16384 + 53}
-P2P = 1.04e9
+P2P = 1.17e9
+SEQUENCES = 37.7e12
 DRAM = 19.2e9
 
 LANE3 = 8 / 8 * 128 / 130 * 1e9
@@ -84,7 +85,7 @@ def test_links_carry_what_the_formulas_say(model):
 
     result = run(model=model, x_cache__use="auto")
     x = result.more["x_cache_requests"]
-    assert x == {"opt-30b": 6, "opt-175b": 4}[model.name]
+    assert x == {"opt-30b": 7, "opt-175b": 4}[model.name]
     # 14 b h d cross the links to the drives with c = 2
     assert both(result, "expansion") == pytest.approx(layers * 14 * (b - x) * hd)
     streamed = {"opt-30b": model.weight_bytes, "opt-175b": model.weight_bytes}[model.name]
@@ -110,8 +111,8 @@ def test_equation_3_is_the_ratio_of_two_systems():
 
 
 def test_near_storage_attention_by_hand():
-    """30B, 32 requests on 16 drives: 112 heads of 16384 tokens, 512 bytes each, on each drive. A unit takes 33,275 clocks of
-    5 ns for a head, its DRAM 437 us to be read."""
+    """30B, 32 requests on 16 drives: 112 heads of 16384 tokens, 512 bytes each, on each drive. A unit takes 33,291 clocks
+    of 5 ns for a head, its DRAM 437 us to be read."""
     result = run(**ALONE)
     assert result.more["shards_per_drive"] == 112 and result.more["dram_pieces"] == 1
     flash = load_system("inf2").flash_bytes_per_s
@@ -165,7 +166,8 @@ def test_times_of_units_come_from_their_record(records, tmp_path):
     assert run(context=100).records == [record.name for record in ready().records]
     other = load_model("gpt2-xl")
     assert other.head_dim == 64
-    assert run(model=other, context=512, writeback__interval=4).more["accelerator"]["scores_us"] == pytest.approx((16 * 16 + 86) * 5e-3)
+    shard = run(model=other, context=512, writeback__interval=4).more["accelerator"]
+    assert shard["scores_us"] == pytest.approx((16 * 16 + 86) * 5e-3)
     with pytest.raises(MissingRecord, match="--head-dim 160"):
         run(model=load_model("mt-1008b"), context=100, batch=1, weights="drives")
     with pytest.raises(ConfigError, match="^inf2: inf2-gemv has no preset 'inf3'|unknown preset"):
@@ -182,7 +184,7 @@ def test_transfers_of_a_layer_by_hand():
     narrow = run(links__edges__pair__generation=1, links__edges__pair__lanes=1, **ALONE)
     assert narrow.breakdown_ms["attention_send"] == pytest.approx(OPT.layers * 1e3 * (6 * b * hd / 8 / 0.25e9 + 2e-6))
     # Two writes of each head of each request, one after the other
-    assert result.breakdown_ms["kv_write"] == pytest.approx(OPT.layers * 2 * 32 * 56 * 42e-3)
+    assert result.breakdown_ms["kv_write"] == pytest.approx(OPT.layers * 2 * 32 * 56 * 37e-3)
     assert run(x_cache__use="off").breakdown_ms["kv_write"] == 0
     assert sum(result.breakdown_ms.values()) == pytest.approx(result.tpot_ms)
 
@@ -233,19 +235,20 @@ def test_prefill_takes_the_longest_of_its_parts():
     system = load_system("inf2")
     tokens, past = np.full(32, 4096), np.zeros(32, np.int64)
     compute = system.prompt_seconds(OPT, tokens, past)
-    ideal = 32 * 4096 * 2 * OPT.layers * OPT.layer_parameters / (312e12 * 0.105)
+    ideal = 32 * 4096 * 2 * OPT.layers * OPT.layer_parameters / SEQUENCES
     assert ideal < compute < 1.1 * ideal
     # The GPU's usual share, which decode steps have
-    fast = load_system("inf2", {"sequences.compute_utilisation": 0.8}).prompt_seconds(OPT, tokens, past)
-    assert compute / 8 < fast < compute / 6
+    fast = load_system("inf2", {"sequences.tflops": 1000}).prompt_seconds(OPT, tokens, past)
+    assert fast == load_system("inf2", {"sequences.tflops": 0.8 * 312}).prompt_seconds(OPT, tokens, past)
+    assert compute / 7 < fast < compute / 5
     # With one drive, writing of keys and values takes longer
-    one = load_system("inf2", {"devices": 1, "sequences.compute_utilisation": 1})
+    one = load_system("inf2", {"devices": 1, "sequences.tflops": 1000})
     written = 32 * 4096 * OPT.kv_bytes_per_token / one.flash_write_bytes_per_s
     assert one.flash_write_bytes_per_s == pytest.approx(2e9, rel=0.01)
     assert one.prompt_seconds(OPT, tokens, past) == pytest.approx(written, rel=1e-3)
     # Less where the host keeps the inputs of half of the requests
     assert one.prompt_seconds(OPT, tokens, past, 16) == pytest.approx(written / 2, rel=1e-3)
-    narrow = load_system("inf2", {"links.edges.gpu.lanes": 1, "sequences.compute_utilisation": 1})
+    narrow = load_system("inf2", {"links.edges.gpu.lanes": 1, "sequences.tflops": 1000})
     inputs = 32 * 4096 * OPT.kv_bytes_per_token / 2     # inputs have half the bytes
     assert narrow.prompt_seconds(OPT, tokens, past, 32) == pytest.approx(inputs / (2 * LANE3), rel=0.01)
     # With one token, the weights do
@@ -262,12 +265,12 @@ def test_a_run_has_its_prefill():
 
 
 @pytest.mark.parametrize("model, batch, tokens, changes, expected", [
-    (OPT, 32, 16384, {}, Plan(6, "balance")),
+    (OPT, 32, 16384, {}, Plan(7, "balance")),
     (OPT, 32, 16384, {"x_cache__most_percent": 10}, Plan(3, "share")),
     (OPT, 32, 16384, {"x_cache__use": "off"}, Plan(0, "off")),
     (GROUPED, 32, 16384, {}, Plan(0, "larger")),
-    (LARGE, 32, 16384, {"sequences__compute_utilisation": 0.8}, Plan(4, "memory")),
-    (OPT, 32, 16384, {"sequences__compute_utilisation": 0.8}, Plan(21, "balance")),
+    (LARGE, 32, 16384, {"sequences__tflops": 1000}, Plan(4, "memory")),
+    (OPT, 32, 16384, {"sequences__tflops": 1000}, Plan(20, "balance")),
     (OPT, 1, 16384, {"attention__path__gb_s": 0.001}, Plan(0, "balance")),
     (LARGE, 32, 16384, {"server__memory_gb": 351}, Plan(0, "memory")),
 ])
@@ -302,10 +305,10 @@ def test_x_cache_by_hand():
     """A request of 16384 tokens: 235 MB of inputs over the link, 3.4 TFLOP, then attention in the GPU's memory."""
     system = load_system("inf2")
     seconds = float(system.x_cost(OPT, 1, np.array([16384])).time_s[0])
-    load, compute = 2 * 16383 * 7168 / GPU, 4 * 16383 * 7168**2 / (312e12 * 0.105)
-    assert load < compute / 10
+    load, compute = 2 * 16383 * 7168 / GPU, 4 * 16383 * 7168**2 / SEQUENCES
+    assert load < compute / 5
     assert seconds == pytest.approx(compute + 4 * 16384 * 7168 / (1555e9 * 0.85), rel=0.01)
-    slow = load_system("inf2", {"links.edges.gpu.lanes": 1, "sequences.compute_utilisation": 0.8})
+    slow = load_system("inf2", {"links.edges.gpu.lanes": 1, "sequences.tflops": 1000})
     assert float(slow.x_cost(OPT, 1, np.array([16384])).time_s[0]) == pytest.approx(2 * 16383 * 7168 / (2 * LANE3))
 
 
@@ -324,7 +327,7 @@ def test_grouped_queries_have_no_x_cache():
 def test_flexgen_by_hand():
     read, written = 4 * 16383 * 32 * 7168, 4 * 32 * 7168
     result = run("flexgen")
-    assert result.tpot_ms == pytest.approx(48 * (read + written) / 5.81e9 * 1e3, rel=1e-3)
+    assert result.tpot_ms == pytest.approx(48 * (read + written) / 6.55e9 * 1e3, rel=1e-3)
     assert result.breakdown_ms["attention"] == pytest.approx(48 * read / (409.6e9 * 0.85) * 1e3)
     flash = load_system("flexgen").flash_bytes_per_s
     assert run("flexgen", devices=1).tpot_ms == pytest.approx(48 * read / flash * 1e3, rel=1e-3)
@@ -458,7 +461,7 @@ def test_timeline_as_a_file():
     ("inf2", {"links.edges.flash.count": 2}, r"^inf2: links\.edges: 'flash' must be below 'drive', once$"),
     ("inf2", {"x_cache.most_percent": 101}, r"x_cache\.most_percent: input should be less than or equal to 100, not 101$"),
     ("inf2", {"attention.path.gb_s": 0}, r"attention\.path\.gb_s: input should be greater than 0, not 0$"),
-    ("inf2", {"sequences.compute_utilisation": 0}, r"sequences\.compute_utilisation: input should be greater than 0"),
+    ("inf2", {"sequences.tflops": 0}, r"sequences\.tflops: input should be greater than 0"),
     ("inf2", {"attention.softmax.passes": 0}, r"passes: input should be greater than or equal to 1"),
     ("inf2", {"prices.drive_usd": -1}, r"prices\.drive_usd: input should be greater than or equal to 0"),
 ])
