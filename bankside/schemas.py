@@ -894,7 +894,11 @@ class Writeback(_WritebackFile):
     failures: int = _key("writes that failed and were done again")
     write_amplification: float | None = _key("bytes written, with the index, over bytes spilled")
     host_bytes: int = _key("most bytes that the host buffer held during the steps")
-    sent_bytes: int = _key("rows in the host buffer, summed over the steps")
+    sent_bytes: int = _key("rows whose write has not finished, summed over the steps: a step sends them from the host "
+                           "buffer")
+    late_steps: int = _key("steps that sent rows of an earlier interval, because their write had not finished")
+    step_for_writes_ms: float = _key("time of all steps and of the writes that outlast them, for one step; with steps of "
+                                     "this time or more, the drive keeps up")
     prefill_s: float
     decode_s: float
     drain_s: float = _key("from the last step to the last write")

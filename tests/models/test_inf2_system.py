@@ -25,7 +25,7 @@ H100 = {"base": "gpu-h100-pcie"}
 
 #: Clocks of a unit's products of 16384 tokens and 128 dimensions, and of the softmax between them (tests/made_up.py).
 CLOCKS = {"scores": 16384 + 86, "softmax": 3 * 128, "output": 16384 + 53}
-P2P = 1.17e9
+P2P = 1.16e9
 SEQUENCES = 37.7e12
 DRAM = 19.2e9
 

@@ -91,7 +91,7 @@ def cost(evidence: Evidence) -> Series:
 
 #: Fitted constants of ``inf2`` by key of its file, and values that a reader may doubt or prefer.
 CONSTANTS: dict[str, tuple[float, ...]] = {
-    "attention.path.gb_s": (0.6, 1.17, 2.4, 1000.0), "sequences.tflops": (20.0, 37.7, 75.0, 1000.0),
+    "attention.path.gb_s": (0.6, 1.16, 2.4, 1000.0), "sequences.tflops": (20.0, 37.7, 75.0, 1000.0),
     "writeback.write_us": (0.0, 37.0, 75.0)}
 
 
