@@ -63,7 +63,8 @@ def test_a_slow_drive_sends_rows_again(monkeypatch, tmp_path):
     assert result["sent_bytes"] == 3 * (1 + 2 + 3 + 4) * 512 and result["model"]["sent_bytes"] == 6 * 3 * 512
     assert result["late_steps"] == 6 and result["waits"] and result["mismatches"] == 0
     line = next(line for line in writeback.writeback_text(result).splitlines() if line.startswith("of these, late"))
-    assert line.split("  ")[-1].startswith(f"{12 * 512} B, in 6 of 12 steps: the drive had not ended their write")
+    told = line.removeprefix("of these, late").lstrip()
+    assert told.startswith(f"{12 * 512} B, in 6 of 12 steps: the drive had not ended their write")
     monkeypatch.setattr(writeback, "ThreadPool", Inline)
     result = writeback.writeback_result(job, str(tmp_path), sizes)
     assert result["late_steps"] == 0 and "late" not in writeback.writeback_text(result)

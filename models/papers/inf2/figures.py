@@ -53,6 +53,10 @@ FIGURES = {
     "accelerator": Figure("INF2, section 5: a shard on its drive", (
         SeriesPanel("ours, 128 dimensions", "µs", "accelerator", "tokens"),
         Panel("a GEMV block", "multipliers", (Bar("MACs", "inf2-gemv"),)))),
+    "sensitivity": Figure("INF2: one change of a run with 32 requests of 16 K tokens on an A100", (
+        SeriesPanel("ours over FlexGen", "times", "gains", "change", 13.0),
+        Panel("paper, no change", "times", (Bar("30B", "inf2-perf", "opt-30b"),
+                                            Bar("175B", "inf2-perf", "opt-175b")), False, 1.0))),
     "constants": Figure("INF2: what the fitted constants do, A100, 16 K tokens", (
         SeriesPanel("ours over FlexGen", "times", "constants", "constant and value", 10.0),
         Panel("paper", "times", (Bar("30B", "inf2-perf", "opt-30b"), Bar("175B", "inf2-perf", "opt-175b")), False, 1.0))),

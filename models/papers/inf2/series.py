@@ -11,7 +11,7 @@ from ..evidence import Evidence
 from ..package import Series
 from .common import ALONE, BATCH, BUDGETS, H100, LONG, MODELS, OUTPUT, OUTPUTS, SHORT, gain, rate, run
 
-__all__ = ["SERIES"]
+__all__ = ["CHANGES", "SERIES", "sensitivity"]
 
 BASELINES = ("accelerate", "deepspeed-zero", "flexgen")
 DRIVES = (1, 2, 4, 8, 16)
@@ -107,6 +107,32 @@ def constants(evidence: Evidence) -> Series:
                         lambda at: f"{at[0].split('.')[-1]}\n{at[1]:g}") for model in MODELS}
 
 
+#: One change each of the default run: prompt, requests, output tokens, and keys of both systems.
+CHANGES: dict[str, dict[str, Any]] = {
+    "none": {}, "4 requests": {"batch": 4}, "16 requests": {"batch": 16}, "64 requests": {"batch": 64},
+    "256 GB": {"server.memory_gb": 256}, "1000 GB": {"server.memory_gb": 1000}, "16 output tokens": {"output": 16},
+    "512 output tokens": {"output": 512}, "8 drives": {"devices": 8}, "4 drives": {"devices": 4},
+    "32 K tokens": {"context": LONG}, "H100": H100}
+
+
+def sensitivity(evidence: Evidence, model: str = "opt-66b") -> Series:
+    """Tokens per second of both systems, the gain, and requests from inputs, by one change of the default run."""
+    out: Series = {"flexgen": {}, "inf2": {}, "gain": {}, "inputs": {}}
+    for label, changes in CHANGES.items():
+        more = dict(changes)
+        context = more.pop("context", SHORT)
+        base, own = (run(evidence, name, model, context, **more).more for name in ("flexgen", "inf2"))
+        out["flexgen"][label], out["inf2"][label] = base["run_throughput_tok_s"], own["run_throughput_tok_s"]
+        out["gain"][label] = own["run_throughput_tok_s"] / base["run_throughput_tok_s"]
+        out["inputs"][label] = float(own["x_cache_requests"])
+    return out
+
+
+def gains(evidence: Evidence) -> Series:
+    """Gain over FlexGen by one change of the default run."""
+    return {model: sensitivity(evidence, model)["gain"] for model in MODELS}
+
+
 def techniques(evidence: Evidence) -> Series:
     """Throughput over near-storage attention alone: A100, 16 K tokens."""
     changes: dict[str, dict[str, Any]] = {"X-cache": {"writeback.delayed": False}, "write-back": {"x_cache.use": "off"},
@@ -144,8 +170,6 @@ def accelerator(evidence: Evidence) -> Series:
 
 
 #: By name.
-SERIES: dict[str, Callable[[Evidence], Series]] = {
-    "performance": performance, "outputs": outputs, "memory": memory, "inputs": inputs, "weights": weights, "batch": batch,
-    "drives": drives, "raid": raid, "cost": cost, "constants": constants, "techniques": techniques, "step": step,
-    "accelerator": accelerator}
-
+SERIES: dict[str, Callable[[Evidence], Series]] = {one.__name__: one for one in (
+    performance, outputs, memory, inputs, weights, batch, drives, gains, raid, cost, constants, techniques, step,
+    accelerator)}
