@@ -52,7 +52,8 @@ def another_gpu(evidence: Evidence, claim: str, ours: Any, judged: Judgement) ->
     own = system().own.sequences.tflops
 
     def more(tflops: float) -> float:
-        return 100 * (rate(evidence, "flexgen", "opt-175b", LONG, **{SEQUENCES: tflops}, **H100) / base - 1)
+        changes: dict[str, Any] = {SEQUENCES: tflops, **H100}
+        return 100 * (rate(evidence, "flexgen", "opt-175b", LONG, **changes) / base - 1)
 
     needed = solve(more, 19, own, 20 * own)
     return Difference(cause="unpublished-input", number="rate that the software reaches with whole sequences on an H100",
