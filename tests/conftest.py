@@ -85,9 +85,10 @@ def least_s():
 
 @pytest.fixture(scope="session")
 def module_records(tmp_path_factory):
-    """A folder with a measurement of every preset of the hub and of the dispatcher."""
+    """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's GEMV engine."""
     folder = RecordFolder(tmp_path_factory.mktemp("module-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS)):
+    for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS),
+                          ("inf2-gemv", {"inf2": inf2_gemv.PRESETS["inf2"]})):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
     return folder

@@ -424,8 +424,8 @@ class GemvFigures(Inf2GemvResult):
     def _counts(self) -> Self:
         for one in (self.qk, self.sv, *self.points):
             if not (0 < one.row_cycles <= one.cycles and one.commands > 0 and one.tokens > 0):
-                raise ValueError(f"clocks of {one.mode} with {one.tokens} tokens must be positive, those of rows no more "
-                                 "than all")
+                raise ValueError(f"clocks of {one.mode} with {one.tokens} tokens must be positive, and row_cycles no "
+                                 "more than cycles")
         return self
 
     def _point(self, mode: str, head_dim: int) -> GemvPoint | None:
@@ -438,7 +438,7 @@ class GemvFigures(Inf2GemvResult):
         return all(self._point(mode, head_dim) for mode in ("qk", "sv"))
 
     def product_clocks(self, config: Inf2GemvConfig, mode: Literal["qk", "sv"], tokens: Any, head_dim: int) -> Any:
-        """Clocks of one command: those of its tiles of tokens while rows come, and those beyond its rows.
+        """Clocks of one command: clocks of its tiles of tokens while rows come, and clocks beyond its rows.
 
         Raises
         ------

@@ -85,7 +85,7 @@ def unified_memory(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("inf2-kvio", by=FITTED)
 def share_of_transfers(evidence: Evidence, claim: str) -> Finding:
-    """Of a run with its prefill."""
+    """Share of the time of a run, prefill included."""
     shares = []
     for model in MODELS:
         result = run(evidence, "flexgen", model, SHORT)

@@ -68,7 +68,7 @@ def batch(evidence: Evidence) -> Series:
 
 
 def drives(evidence: Evidence) -> Series:
-    """Tokens per second over those of FlexGen with one drive: OPT-30B, H100, 32 K tokens."""
+    """Throughput over FlexGen with one drive: OPT-30B, H100, 32 K tokens."""
     one = rate(evidence, "flexgen", "opt-30b", LONG, devices=1, **H100)
     return {name: _row(DRIVES, lambda count, name=name: rate(  # type: ignore[misc]
         evidence, name, "opt-30b", LONG, devices=count, **H100) / one) for name in ("flexgen", "inf2")}

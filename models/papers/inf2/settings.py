@@ -75,8 +75,8 @@ def engine(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("inf2-split", by=Source.RECORD)
 def both_products(evidence: Evidence, claim: str) -> Finding:
-    """Both products of the same block, bit for bit as the model has them; the first column of K leaves a tile behind its
-    first row, a row of V does not."""
+    """Both products of the same block, bit for bit as the model has them. A tile of K is in its buffer before the first
+    column leaves it."""
     gemv = system().accelerator.gemv
     found = evidence.record("inf2-gemv", gemv.preset, gemv.config, "sim").typed(Inf2GemvResult)
     return Finding(found.mismatches == 0 and {"qk", "sv"} == {one.mode for one in (found.qk, found.sv)}
