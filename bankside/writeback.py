@@ -146,8 +146,8 @@ def _model(job: Job, g: Geometry) -> dict[str, int]:
 
 def _write(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray]
            ) -> tuple[tuple[float, float, float], int, int]:
-    """Seconds of prefill, decode steps and the rest of the writes. Bytes of rows that steps send, since no finished write has
-    them. Number of steps that send rows of an earlier interval."""
+    """Seconds of prefill, decode steps and the rest of the writes. Bytes of rows that steps send, since no finished write
+    has them. Number of steps that send rows of an earlier interval."""
     began = time.perf_counter()
     if job.prefill_tokens:
         for array, key in enumerate(job.arrays):
