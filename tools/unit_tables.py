@@ -65,7 +65,7 @@ from bankside.unit_page import MARK, areas, contract_tables, fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md", "docs/synthesis.md",
-         "docs/cent.md")
+         "docs/cent.md", "docs/inf2.md")
 
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
@@ -1121,6 +1121,18 @@ def cent_causes_7b() -> str:
 # inf2-gemv --------------------------------------------------------------------------------------------------------------
 
 
+def inf2_sensitivity() -> str:
+    """One change of a run of INF2 and of FlexGen."""
+    from bankside.models.papers import Evidence
+    from bankside.models.papers.inf2.series import sensitivity
+    from bankside.records import RecordFolder
+
+    found = sensitivity(Evidence(RecordFolder()))
+    return table(["change", "FlexGen, tokens/s", "INF², tokens/s", "gain", "requests from inputs"],
+                 [[label, *(f"{found[name][label]:.3f}" for name in ("flexgen", "inf2")), f"{gain:.2f}",
+                   f"{found['inputs'][label]:.0f}"] for label, gain in found["gain"].items()])
+
+
 def gemv_presets() -> str:
     """Clocks and errors of the presets."""
     rows = []
@@ -1166,7 +1178,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
-    cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes,
+    cent_costs, cent_causes_70b, cent_causes_7b, inf2_sensitivity, gemv_presets, gemv_sizes,
     gemv_synthesis)}
 
 

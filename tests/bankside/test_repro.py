@@ -114,7 +114,7 @@ def test_a_paper_that_has_no_checks(capsys):
     (["pam", "--claims", ","], "--claims needs at least one id (see bankside repro PAPER --list)"),
     (["pam", "--figure", "table3"],
      "unknown figure of pam 'table3'; did you mean 'table2'? (valid: 10, 11, 12, 13, 9, table2)"),
-    (["inf2", "--figure", "1"], "unknown figure of inf2 '1' (valid: none)"),
+    (["starc", "--figure", "1"], "unknown figure of starc '1' (valid: none)"),
     (["pam", "--figure", "table2", "--output", "x.gif"], "--output: a figure is .png, .svg or .pdf, not 'x.gif'"),
     (["pam", "--output", "x.png"], "--output needs --figure"),
     ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
