@@ -54,7 +54,8 @@ def decoded(result: Mapping[str, Any]) -> Page:
                 f"{result['energy_per_token_mj']:,.3f} mJ, from the system's model",
             )
         )
-    parts = [_text(result), *_perplexities(result), _errors(result), *_maps(result), *_tiers(result), *_hazards(result), *_step(result)]
+    parts = [_text(result), *_perplexities(result), _errors(result), *_maps(result), *_tiers(result), *_hazards(result)]
+    parts += _step(result)
     if result["details"]:
         figures = [(name.replace("_", " "), plain(value)) for name, value in result["details"].items()]
         parts.append(Part("Further figures", tables=(table(("figure", "value"), figures),)))
