@@ -36,6 +36,7 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 def test_teacher_forced(capsys, folder, text, tmp_path):
     """The functions have the same figures; the page has the text with a mark for each difference, and loads nothing."""
     page = tmp_path / "report.html"
