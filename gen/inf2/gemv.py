@@ -2,6 +2,7 @@
 """INF2's GEMV engine: blocks of lanes that hold the outputs, fed with matrix rows and a broadcast vector."""
 
 from amaranth import *
+from amaranth.hdl import Assert
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -125,6 +126,14 @@ class GemvBlock(wiring.Component):
         columns, rows = self._load(m, loads.o)
         m.submodules.lanes = lanes = LaneSums(config.io, config.window, config.lanes, tag=self._tag)
         self._multiply(m, tiles.o, columns, rows, lanes)
+        if platform == "formal":
+            turn, sums, results = (m.submodules[name] for name in ("transpose", "sums", "results"))
+            m.d.comb += [
+                Assert(~turn.i.valid | ((turn.i.p.columns != 0) & (turn.i.p.columns <= config.lanes)),
+                       "GemvBlock: a tile of the buffer has columns"),
+                Assert(~sums.i.valid | sums.i.ready, "GemvBlock: the sums of a tile find a place"),
+                Assert(~results.i.valid | results.i.ready, "GemvBlock: finished outputs find a place"),
+            ]
         return m
 
     @property
