@@ -230,9 +230,10 @@ class Inf2AcceleratorConfig(UnitConfig):
     def rows(self, matrix: np.ndarray, fill: int = 0) -> np.ndarray:
         """Numbers of rows of K or V as they lie in memory: each row begins a word. Shape ``(tokens, words, lanes)``."""
         tokens, dims = matrix.shape
-        out = np.full((tokens, self.gemv.tiles(dims) * self.lanes), fill, np.int64)
+        words = self.gemv.tiles(dims)
+        out = np.full((tokens, words * self.lanes), fill, np.int64)
         out[:, :dims] = matrix
-        return out.reshape(tokens, -1, self.lanes)
+        return out.reshape(tokens, words, self.lanes)
 
 
 
@@ -316,5 +317,6 @@ UNIT = Unit("inf2-accelerator", "attention beside storage: products and softmax 
             model="bankside.models.inf2.accelerator:attention", bench="bankside.cosim.inf2_accelerator:bench",
             page="docs/inf2-accelerator.md", workload=AcceleratorWorkload, result=Inf2AcceleratorResult, published=(),
             trial=Trial({"gemv.blocks": 2, "gemv.lanes": 4, "gemv.max_head_dim": 24, "gemv.max_tokens": 255,
-                         "softmax.lanes": 8, "softmax.max_tokens": 255, "burst": 8, "read_words": 32, "address_bits": 32},
+                         "softmax.lanes": 8, "softmax.max_tokens": 255, "softmax.slack_beats": 4,
+                         "softmax.row_slots": 4, "burst": 8, "read_words": 32, "address_bits": 32},
                         {"tokens": 40, "head_dim": 20, "sweep": 0, "doorbell_kib": 1}))
