@@ -114,6 +114,8 @@ class Inf2AcceleratorConfig(UnitConfig):
                              f"not {self.data_bits}")
         if self.burst * self.word_bytes > 4096:
             raise ValueError(f"burst {self.burst}: a burst of words of {self.word_bytes} bytes exceeds 4096 bytes")
+        if self.softmax.streamed or not self.softmax.divides or self.softmax.rule.score != self.gemv.io:
+            raise ValueError("softmax must keep its rows on the chip, divide, and take scores in the format of gemv")
         if self.softmax.lanes % self.lanes:
             raise ValueError(f"softmax.lanes {self.softmax.lanes} must be a multiple of gemv.lanes, which is {self.lanes}")
         if self.softmax.max_tokens != self.max_tokens:
@@ -238,10 +240,14 @@ class Inf2AcceleratorConfig(UnitConfig):
 
 
 
-PRESETS: dict[str, Inf2AcceleratorConfig] = {
-    "inf2": Inf2AcceleratorConfig(),
-    "inf2-fp32": Inf2AcceleratorConfig(gemv=GEMV_PRESETS["inf2-fp32"], softmax=SOFTMAX_PRESETS["inf2-fp32"]),
-}
+def _preset(name: str) -> Inf2AcceleratorConfig:
+    """The parts of a preset, with multipliers and adders for an FPGA."""
+    gemv, softmax = (one[name].model_copy(update={"fabric": "xilinx"}) for one in (GEMV_PRESETS, SOFTMAX_PRESETS))
+    return Inf2AcceleratorConfig(gemv=gemv, softmax=softmax)
+
+
+#: The accelerator of the paper, for its FPGA; and the same with FP32 sums.
+PRESETS: dict[str, Inf2AcceleratorConfig] = {name: _preset(name) for name in ("inf2", "inf2-fp32")}
 
 
 class AcceleratorWorkload(Workload):

@@ -91,6 +91,10 @@ class Inf2GemvConfig(UnitConfig):
     guard_bits: int = Key(default=3, ge=1, le=16, description="bits of a tile's sum below the accumulator's precision")
     add_depth: int = Key(default=3, ge=1, le=5, description="registers of the adder of a block's outputs")
     result_beats: int = Key(default=4, ge=1, le=64, description="finished beats of a block that can wait")
+    # Left out at its default, so that configurations keep their hashes.
+    fabric: Literal["asic", "xilinx"] = Key(
+        default="asic", exclude_if=lambda value: value == "asic",
+        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains")
     clock_mhz: float = Key(default=200.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")

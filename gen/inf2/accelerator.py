@@ -268,10 +268,11 @@ class Inf2Accelerator(wiring.Component):
 
         # The job.
         begins, runs, ends, failed = Signal(), Signal(), Signal(), Signal()
+        offered, dropped = Signal(), Signal()  # output of the job; the last of one that failed
         turn, turn_sv = (Signal(range(max(blocks, 2)), name=name) for name in ("turn", "turn_sv"))
         status = writer.status
         reason = Mux(failed, JobError.READ, Mux(status.p.error, JobError.WRITE, JobError.NONE))
-        m.d.comb += [status.ready.eq(runs), ends.eq(status.valid & runs), r.events_set.eq(0)]
+        m.d.comb += [status.ready.eq(runs), ends.eq((status.valid & runs) | dropped)]
         with m.FSM(name="job"):
             with m.State("idle"):
                 with m.If(r.start):
@@ -314,10 +315,12 @@ class Inf2Accelerator(wiring.Component):
         m.submodules.shuffle = shuffle = TileShuffle(
             word_bits=config.data_bits, lanes=lanes, groups=config.row_words, blocks=blocks, token_bits=tokens)
         m.submodules.softmax = softmax = Inf2Softmax(config.softmax)
+        seen = Signal()
+        m.d.sync += seen.eq(~begins & (seen | offered))
         for name, port, count in (("products", gemv.command, 2), ("tiles", shuffle.job, 2), ("row", softmax.row, 1),
                                   ("write", writer.request, 1)):
             left = Signal(range(count + 1), name=f"{name}_left")
-            m.d.comb += port.valid.eq(left != 0)
+            m.d.comb += port.valid.eq((left != 0) & (seen if name == "write" else 1))
             with m.If(begins):
                 m.d.sync += left.eq(count)
             with m.Elif(port.valid & port.ready):
@@ -334,10 +337,12 @@ class Inf2Accelerator(wiring.Component):
                 m.d.comb += [port.p.address.eq(r.output), port.p.bytes.eq(r.head_dim * (config.gemv.io.width // 8))]
 
         self._route(m, reader.data, shuffle, gemv, softmax, begins=begins, failed=failed, mask=(kind, edge, mask_words),
-                    groups=groups, row_tiles=row_tiles, turns=(turn, turn_sv), output=writer.data)
+                    groups=groups, row_tiles=row_tiles, turns=(turn, turn_sv), output=writer.data, offered=offered,
+                    dropped=dropped)
         return m
 
-    def _route(self, m, source, shuffle, gemv, softmax, *, begins, failed, mask, groups, row_tiles, turns, output):
+    def _route(self, m, source, shuffle, gemv, softmax, *, begins, failed, mask, groups, row_tiles, turns, output,
+               offered, dropped):
         """Words of the memory to the parts, and the results of the parts to each other."""
         config = self._config
         lanes, blocks = config.lanes, config.gemv.blocks
@@ -397,8 +402,10 @@ class Inf2Accelerator(wiring.Component):
         m.d.comb += [
             whole.eq((place == wide - 1) | result.p.last),
             queue.i.valid.eq(scores & result.valid & whole),
-            output.valid.eq(~scores & result.valid), output.payload.eq(result.p.data),
-            result.ready.eq(Mux(scores, ~whole | queue.i.ready, output.ready)),
+            # All words have come before the first output. If one had an error, the output is dropped.
+            offered.eq(~scores & result.valid & ~failed), dropped.eq(~scores & result.valid & failed & result.p.last),
+            output.valid.eq(offered), output.payload.eq(result.p.data),
+            result.ready.eq(Mux(scores, ~whole | queue.i.ready, failed | output.ready)),
             moves.eq(scores & result.valid & result.ready),
             masks.next.eq(moves),
         ]
