@@ -105,16 +105,16 @@ def _pointers(config: Any, registers: Sequence[Register]) -> list[Register]:
 def _kernel_xml(config: Any, module: str, registers: Sequence[Register]) -> str:
     size = 1 << max(one.offset for one in registers).bit_length()
     pointers = {one.name for one in _pointers(config, registers)}
-    arguments = []
+    arguments: list[str] = []
     for one in registers:
         if one.access != "rw":
             continue
         pointer = one.name in pointers
         bytes_ = -(-one.bits // 32) * 4
         arguments.append("      <arg " + " ".join(f"{name}={quoteattr(str(value))}" for name, value in {
-            "name": one.name, "addressQualifier": int(pointer), "id": len(arguments), "port": MEMORY if pointer else REGISTERS,
-            "size": f"{bytes_:#x}", "offset": f"{one.offset:#x}", "hostOffset": "0x0", "hostSize": f"{bytes_:#x}",
-            "type": "void*" if pointer else "uint"}.items()) + "/>")
+            "name": one.name, "addressQualifier": int(pointer), "id": len(arguments),
+            "port": MEMORY if pointer else REGISTERS, "size": f"{bytes_:#x}", "offset": f"{one.offset:#x}",
+            "hostOffset": "0x0", "hostSize": f"{bytes_:#x}", "type": "void*" if pointer else "uint"}.items()) + "/>")
     listed = "\n".join(arguments)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <root versionMajor="1" versionMinor="6">

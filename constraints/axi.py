@@ -64,10 +64,11 @@ def axi4_ports(prefix: str, address_bits: int, data_bits: int, id_bits: int) -> 
         out.extend(_handshake(prefix, channel, flow == "out"))
 
     address("aw")
-    rest("w", "out", [("data", data_bits, "data"), ("strb", data_bits // 8, "bytes to write"), ("last", 1, "last of a burst")])
-    rest("b", "in", [*identified, ("resp", 2, "response")])
+    data, last, response = ("data", data_bits, "data"), ("last", 1, "last of a burst"), ("resp", 2, "response")
+    rest("w", "out", [data, ("strb", data_bits // 8, "bytes to write"), last])
+    rest("b", "in", [*identified, response])
     address("ar")
-    rest("r", "in", [*identified, ("data", data_bits, "data"), ("resp", 2, "response"), ("last", 1, "last of a burst")])
+    rest("r", "in", [*identified, data, response, last])
     return tuple(out)
 
 

@@ -112,7 +112,8 @@ class AxiRig:
     def setup_layout(self) -> Layout:
         return Layout.of(*(Field(f"stall_{name}", 8, "chance of a stall in 256") for name in CHANNELS),
                          Field("unlimited", 1, "no credits are needed"),
-                         Field("pattern_clocks", 32, "length of the pattern of credits"), Field("latency", 16, "clocks of the memory"),
+                         Field("pattern_clocks", 32, "length of the pattern of credits"),
+                         Field("latency", 16, "clocks of the memory"),
                          Field("loads", 32, "words that will be loaded"), Field("seed", 32, "of the stalls, not 0"))
 
     @cached_property
@@ -159,8 +160,9 @@ class AxiRig:
                            f"{bus}_{channel}ready", "{" + ", ".join(names) + "}"))
         return str(unit + _template().render(
             top=top, ports=streams(self), wires=[(port.name, port.layout.bits, not port.is_input) for port in self.unit],
-            words=self.words, pattern=MOST_PATTERN, word_bytes=self.data_bits // 8, shift=(self.data_bits // 8).bit_length() - 1,
-            place_bits=self.place_bits, burst=self.burst, outstanding=self.outstanding, data_bits=self.data_bits,
+            words=self.words, pattern=MOST_PATTERN, word_bytes=self.data_bits // 8,
+            shift=(self.data_bits // 8).bit_length() - 1, place_bits=self.place_bits, burst=self.burst,
+            outstanding=self.outstanding, data_bits=self.data_bits,
             address_bits=self._bits("m_axi_araddr"), id_bits=self._bits("m_axi_arid"),
             lite_bits=self._bits("s_axi_awaddr"), start=self.start, checks=checks,
             watched=[(name, bits) for name, bits, *_ in checks],

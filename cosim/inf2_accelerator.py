@@ -191,7 +191,8 @@ def _plan(config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: i
         for name, count in size.items():
             left -= count
             places[name] = memory.take(count, left)
-        job = replace(shard.job, **{name: getattr(shard.job, name) + places[name] * config.word_bytes for name in ADDRESSES})
+        job = replace(shard.job, **{name: getattr(shard.job, name) + places[name] * config.word_bytes
+                                    for name in ADDRESSES})
         for name in shard.outside:
             job = replace(job, **{name: room * config.word_bytes + getattr(job, name)})
         refused = config.error_of(shard.job) is not JobError.NONE
@@ -210,8 +211,8 @@ def _plan(config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: i
         plan.write(address["events"], 3)
         if error in (JobError.NONE, JobError.WRITE):
             plan.written.append(_output(config, shard, job, config.masked(job, shard.bits)))
-    plan.setup = AxiRig.setup(_rig(config, room), seed=int(rng.integers(1 << 30)), loads=plan.loaded, latency=episode.latency,
-                              stalls=stalls, pattern_clocks=pattern)
+    plan.setup = _rig(config, room).setup(seed=int(rng.integers(1 << 30)), loads=plan.loaded, latency=episode.latency,
+                                          stalls=stalls, pattern_clocks=pattern)
     return plan
 
 
@@ -297,8 +298,7 @@ def stimulus(config: Inf2AcceleratorConfig, episodes: Sequence[Episode], *, room
 
     items = {
         "setup": Items.join([Items.of(plan.setup, epoch=n) for n, plan in enumerate(plans)]),
-        "pace": Items.join([Items.of(rig.ports()[2].layout.pack({"": pattern}) if len(pattern) else np.zeros((0, 1), np.uint8),
-                                     epoch=n) for n, pattern in enumerate(pace)]),
+        "pace": Items.join([Items.of(pattern.astype(np.uint8)[:, None], epoch=n) for n, pattern in enumerate(pace)]),
         "host": Items.join([Items.of(rig.host(plan.steps), epoch=n) for n, plan in enumerate(plans)]),
         "load": Items.join([Items.of(rig.loads(np.concatenate(plan.places), np.concatenate(plan.words)), epoch=n,
                                      cycle=np.concatenate(plan.cycles)) if plan.places
@@ -320,7 +320,8 @@ def simulate(config: Inf2AcceleratorConfig, verilog: str, episodes: Sequence[Epi
     room = _room(config, episodes)
     rig = _rig(config, room)
     played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench",
-                           stimulus(config, episodes, room=room, stalls=stalls, seed=seed), stalls=stalls, seed=seed, **options)
+                           stimulus(config, episodes, room=room, stalls=stalls, seed=seed), stalls=stalls, seed=seed,
+                           **options)
     reports = rig.reports(played.run.outputs["report"])
     shards = [shard for episode in episodes for shard in episode.shards]
     errors = [np.zeros(0)]
@@ -333,7 +334,8 @@ def simulate(config: Inf2AcceleratorConfig, verilog: str, episodes: Sequence[Epi
             errors.append(error if np.isfinite(error).all() else np.zeros(0))
     error = np.concatenate(errors)
     outcome = Outcome(**vars(played), config=config, reports=reports, shards=shards,
-                      max_abs_error=float(error.max(initial=0.0)), rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
+                      max_abs_error=float(error.max(initial=0.0)),
+                      rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
     outcome.require(not outcome.violations, f"{outcome.violations} violations of the rules of AXI")
     outcome.require(not outcome.early, f"{outcome.early} words were read before they had come")
     return outcome
@@ -341,22 +343,23 @@ def simulate(config: Inf2AcceleratorConfig, verilog: str, episodes: Sequence[Epi
 
 def random_shard(config: Inf2AcceleratorConfig, job: Job, rng: np.random.Generator, *, kind: str = "normal") -> Shard:
     """Random numbers for a job, of a ``kind`` of :func:`bankside.cosim.inf2_gemv.random_episode`."""
-    one = random_episode(config.gemv, [Gemv(mode, max(job.row, 1), max(job.head_dim, 1)) for mode in GemvMode], rng, kind=kind)
+    commands = [Gemv(mode, max(job.row, 1), max(job.head_dim, 1)) for mode in GemvMode]
+    one = random_episode(config.gemv, commands, rng, kind=kind)
     bits = rng.integers(0, 2, min(job.mask_length, max(job.row, 1))) if job.mask_kind is MaskKind.BITS else None
     return Shard(job, one.vectors[0], one.matrices[0], one.matrices[1], bits)
 
 
 def _mask_length(kind: MaskKind, row: int, rng: np.random.Generator) -> int:
     """Length of a mask: often the whole row or nothing."""
-    return int(rng.choice([0, 1, row, rng.integers(0, row + 1)])) if kind is not MaskKind.NONE else 0
+    return int(rng.choice([0, 1, row, int(rng.integers(0, row + 1))])) if kind is not MaskKind.NONE else 0
 
 
 def bad_jobs(config: Inf2AcceleratorConfig, rng: np.random.Generator) -> list[Shard]:
     """A job for every reason of an error, and a good one behind each."""
     good = Job(tokens=min(5, config.max_tokens), head_dim=min(config.lanes, config.max_head_dim))
     half = config.word_bytes // 2
-    wrong = [*(replace(good, **{name: half}) for name in ("q", "k", "v", "output")),
-             *(replace(good, tokens=4, new_tokens=1, **{name: half}) for name in ("new_k", "new_v")),
+    wrong = [replace(good, q=half), replace(good, k=half), replace(good, v=half), replace(good, output=half),
+             replace(good, tokens=4, new_tokens=1, new_k=half), replace(good, tokens=4, new_tokens=1, new_v=half),
              replace(good, mask_kind=MaskKind.BITS, mask_length=2, mask=half),
              replace(good, tokens=0), replace(good, tokens=config.max_tokens + 1), replace(good, head_dim=0),
              replace(good, head_dim=config.max_head_dim + 1),
@@ -375,7 +378,8 @@ def stress_episodes(config: Inf2AcceleratorConfig, rng: np.random.Generator, cou
     lanes = config.lanes
     sizes = [n for n in sorted({1, 2, lanes - 1, lanes, lanes + 1, 2 * lanes + 3, 4 * lanes, 5 * lanes, 9 * lanes - 1})
              if 1 <= n <= config.max_tokens]
-    dims = [n for n in sorted({1, lanes - 1, lanes, lanes + 1, 3 * lanes, config.max_head_dim}) if 1 <= n <= config.max_head_dim]
+    dims = [n for n in sorted({1, lanes - 1, lanes, lanes + 1, 3 * lanes, config.max_head_dim})
+            if 1 <= n <= config.max_head_dim]
     drive, dram = load_memory("nvme-smartssd"), load_memory("ddr4-2400")
     bad = bad_jobs(config, rng)
     episodes = []
@@ -383,7 +387,7 @@ def stress_episodes(config: Inf2AcceleratorConfig, rng: np.random.Generator, cou
         shards = []
         for _ in range(int(rng.integers(1, 4))):
             row, kind = int(rng.choice(sizes)), MaskKind(int(rng.integers(len(MaskKind))))
-            new = int(rng.choice([0, 1, row, rng.integers(0, row + 1)]))
+            new = int(rng.choice([0, 1, row, int(rng.integers(0, row + 1))]))
             job = Job(row - new, int(rng.choice(dims)), new, kind, _mask_length(kind, row, rng))
             shards.append(random_shard(config, job, rng, kind=KINDS[number % len(KINDS)]))
         if number % 3 == 1:
@@ -420,8 +424,8 @@ def bench(request: SimRequest) -> Inf2AcceleratorResult:
                                               latency=workload.latency)])
     drive, dram = load_memory(workload.memory), load_memory(workload.dram)
     step = max(workload.doorbell_kib * 1024 // config.word_bytes, 1)
-    paced = campaign.run("memory", [Episode([main], None if drive.name == dram.name else drive, dram, workload.latency, step)],
-                         waves=True)
+    paced = campaign.run("memory", [Episode([main], None if drive.name == dram.name else drive, dram, workload.latency,
+                                            step)], waves=True)
     errors = campaign.run("errors", [Episode(bad_jobs(config, rng))], "jobs with errors")
     campaign.stress(lambda count: stress_episodes(config, rng, count))
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import IntEnum
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from pydantic import Field as Key
@@ -218,7 +218,8 @@ class Inf2AcceleratorConfig(UnitConfig):
         return JobError.NONE
 
     def masked(self, job: Job, bits: np.ndarray | None = None) -> np.ndarray:
-        """Whether each token of the row is masked: bool array ``(row,)``. ``bits``: the mask in memory, ``(mask_length,)``."""
+        """Whether each token of the row is masked: bool array ``(row,)``. ``bits``: the mask in memory, of shape
+        ``(mask_length,)``."""
         token = np.arange(job.row)
         if job.mask_kind is MaskKind.FIRST:
             return token < job.mask_length
@@ -242,8 +243,8 @@ class Inf2AcceleratorConfig(UnitConfig):
 
 def _preset(name: str) -> Inf2AcceleratorConfig:
     """The parts of a preset, with multipliers and adders for an FPGA."""
-    gemv, softmax = (one[name].model_copy(update={"fabric": "xilinx"}) for one in (GEMV_PRESETS, SOFTMAX_PRESETS))
-    return Inf2AcceleratorConfig(gemv=gemv, softmax=softmax)
+    return Inf2AcceleratorConfig(gemv=GEMV_PRESETS[name].model_copy(update={"fabric": "xilinx"}),
+                                 softmax=SOFTMAX_PRESETS[name].model_copy(update={"fabric": "xilinx"}))
 
 
 #: The accelerator of the paper, for its FPGA; and the same with FP32 sums.
@@ -274,7 +275,7 @@ class AcceleratorPoint(Strict):
 
     tokens: int = Key(description="of the shard")
     head_dim: int = Key(description="of the shard")
-    mask: Literal["none", "first", "last", "bits"] = Key(description="kind of mask")
+    mask: str = Key(description="kind of mask: none, first, last or bits")
     cycles: int = Key(description="from the write that starts the job to the interrupt")
     ideal_cycles: int = Key(description="words of K and V, one a clock")
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
@@ -312,8 +313,8 @@ class Inf2AcceleratorResult(RateResult, NumericResult):
             *super().figures(workload),
             ("AXI", f"{self.axi_violations} violations, {self.early_reads} early reads; {self.errors} jobs refused"),
             one.row,
-            ("bound by", f"P2P {one.p2p_share:.1%}, DRAM {one.dram_share:.1%}, its latency {one.latency_share:.1%}, words on "
-                         f"the port {one.port_share:.1%}, the unit {one.unit_share:.1%} of the clocks"),
+            ("bound by", f"P2P {one.p2p_share:.1%}, DRAM {one.dram_share:.1%}, its latency {one.latency_share:.1%}, words "
+                         f"on the port {one.port_share:.1%}, the unit {one.unit_share:.1%} of the clocks"),
         ]
 
 

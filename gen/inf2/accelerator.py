@@ -10,7 +10,6 @@ from ...constraints.units.inf2_accelerator import Inf2AcceleratorConfig, JobErro
 from ..blocks.axi import AxiLiteRegisters, AxiReader, AxiWriter, Field
 from ..blocks.broadcast import StreamBroadcast
 from ..blocks.ports import members
-from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister
 from .gemv import Inf2Gemv
 from .shuffle import TileShuffle

@@ -30,7 +30,7 @@ def stream_program(memory: Memory, op: str, rows: int, *, lead: int = 1) -> Prog
     places = [fixed | dict(zip(turns, at, strict=True)) for at in product(*(range(memory.levels[x]) for x in turns))]
     bank = list(memory.levels)[-1]
     banks = memory.levels[bank]
-    opening = memory.commands[op].activate
+    opening = memory.commands[op].activate or "ACT"
     p = Program()
     for k in range(lead if lead > 1 else 0):
         for place in places:

@@ -59,7 +59,8 @@ class BlockContract(StreamProtocol):
             m.d.sync += [waits.eq(waits - 1), active.eq(waits != 1)]
         m.d.comb += [
             Assert(~result.valid | (owed != 0), "no result comes without an output tile"),
-            Assert(~(active & result.valid & (waits == 1)) | (result.p.last == ends), "the last result of a command is marked"),
+            Assert(~(active & result.valid & (waits == 1)) | (result.p.last == ends),
+                   "the last result of a command is marked"),
             Assert(~(active & result.valid & (waits != 1) & (waits <= own)) | ~result.p.last,
                    "no other result of a job is marked"),
             Cover(left & result.p.last & active & (waits == 1), "a job ends"),
