@@ -69,14 +69,15 @@ def stream_arrivals(memory: Memory, words: int, word_bytes: int) -> np.ndarray:
         If the memory does not hold all of them.
     """
     op = "RDC" if "RDC" in memory.commands else "RD"
+    columns = -(-words * word_bytes // memory.column_bytes)
+    rows = -(-columns // stream_program(memory, op, 1).counts()[op])
+    if rows > memory.rows:
+        raise ConfigError(f"{memory.name} does not hold {words * word_bytes} bytes")
     # The last byte of each word: its column, and the share of the column that comes later.
     column, place = np.divmod(np.arange(1, words + 1) * word_bytes - 1, memory.column_bytes)
     later = (memory.column_bytes - 1 - place) / memory.column_bytes
-    rows = -(-(column[-1] + 1) // stream_program(memory, op, 1).counts()[op])
-    if rows > memory.rows:
-        raise ConfigError(f"{memory.name} does not hold {words * word_bytes} bytes")
     lead = max(list(memory.levels.values())[-1] - 1, 1)
-    program = stream_program(memory, op, int(rows), lead=lead)
+    program = stream_program(memory, op, rows, lead=lead)
     issued = time_program(program, memory, refresh=memory.refresh is not None).issue_cycles(op)
     ends = issued[column] + memory.command(op).latency - later * memory.bus_cycles
     return np.asarray(ends * memory.clock_ps)

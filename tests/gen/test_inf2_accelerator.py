@@ -42,7 +42,8 @@ def test_ports_are_those_of_the_buses(id_bits):
 
 def shuffled(jobs, stall=0.0, seed=1):
     """Words that leave for jobs ``(tokens, groups, block, spread)``, whose words are numbered, with their cycles."""
-    dut, rng = TileShuffle(word_bits=16, lanes=LANES, groups=GROUPS, blocks=BLOCKS, token_bits=8), np.random.default_rng(seed)
+    dut = TileShuffle(word_bits=16, lanes=LANES, groups=GROUPS, blocks=BLOCKS, token_bits=8)
+    rng = np.random.default_rng(seed)
     count = sum(tokens * groups for tokens, groups, *_ in jobs)
     got, cycles = [], []
 
@@ -87,7 +88,8 @@ def expected(jobs):
             rows = min(LANES, tokens - tile * LANES)
             for word in range(groups):
                 for row in range(rows):
-                    out.append((first + (tile * LANES + row) * groups + word, (block + (word if spread else tile)) % BLOCKS))
+                    out.append((first + (tile * LANES + row) * groups + word,
+                                (block + (word if spread else tile)) % BLOCKS))
         first += tokens * groups
     return out
 
@@ -123,7 +125,8 @@ def requests(job, groups, mask_words, arrivals):
         for cycle in range(120):
             for name, rows in zip(("arrived_k", "arrived_v"), arrivals.get(cycle, ()), strict=False):
                 ctx.set(getattr(dut, name), rows)
-            _, _, valid, address, size = await ctx.tick().sample(dut.request.valid, dut.request.p.address, dut.request.p.bytes)
+            _, _, valid, address, size = await ctx.tick().sample(dut.request.valid, dut.request.p.address,
+                                                                 dut.request.p.bytes)
             ctx.set(dut.start, 0)
             if valid:
                 got.append((cycle, address, size))

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.units.inf2_accelerator import PRESETS, AcceleratorWorkload, Inf2AcceleratorConfig, Job, JobError, MaskKind
+from bankside.constraints.units.inf2_accelerator import (
+    PRESETS,
+    AcceleratorWorkload,
+    Inf2AcceleratorConfig,
+    Job,
+    JobError,
+    MaskKind,
+)
 from bankside.models.inf2.accelerator import attention, reference
 from bankside.models.numerics import from_float64, to_float64
 from bankside.registry import UNITS
@@ -96,7 +103,8 @@ def test_configurations_that_do_not_work(changes, text):
 def test_workloads_that_do_not_work():
     config = select("inf2-accelerator", sets=UNITS["inf2-accelerator"].trial.sets).config
     assert isinstance(config, Inf2AcceleratorConfig)
-    for given, text in (({"tokens": 256}, "tokens must be in"), ({"tokens": 4, "new_tokens": 5}, "new_tokens must be in 0..4"),
+    for given, text in (({"tokens": 256}, "tokens must be in"),
+                        ({"tokens": 4, "new_tokens": 5}, "new_tokens must be in 0..4"),
                         ({"tokens": 8, "head_dim": 25}, "head_dim must be in")):
         with pytest.raises(ConfigError, match=text):
             AcceleratorWorkload(**{"head_dim": 8, **given}).check(config)
