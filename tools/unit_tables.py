@@ -496,6 +496,8 @@ def _results(selection: Selection, kind: Kind, **workload: Any) -> dict[str, Any
     record = RecordFolder().find(measure.measurement_of(kind, selection, **workload))
     if record is not None:
         return record.results
+    if "fpga" in workload:
+        return measure.synthesise_fpga(selection, **workload)
     return measure.synthesise(selection) if kind == "synth" else measure.simulate(selection, **workload)
 
 
@@ -1155,6 +1157,61 @@ def gemv_sizes() -> str:
         for mode, dim in dict.fromkeys((one["mode"], one["head_dim"]) for one in points)])
 
 
+def gemv_memory() -> str:
+    """The preset inf2 with rows at the pace of the DRAM."""
+    sim = _measured(select("inf2-gemv", preset="inf2"), "sim")
+    timing = sorted(sim["memory_timing"], key=lambda one: (one["mode"], one["head_dim"]))
+    return table(["mode", "head dimension", "clocks", "ideal", "utilisation", "rows a clock", "bound by the memory",
+                  "by the lanes"],
+                 [[one["mode"].upper(), one["head_dim"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}",
+                   f"{one['rows_per_clock']:.3f}", f"{one['memory_share']:.1%}", f"{one['mac_share']:.1%}"]
+                  for one in timing])
+
+
+# inf2-accelerator -------------------------------------------------------------------------------------------------------
+
+
+def accelerator_registers() -> str:
+    """Registers of the accelerator."""
+    rows = []
+    for one in UNITS["inf2-accelerator"].preset(None)[1].registers:
+        place = f"0x{one.offset:02X}" + (f" to 0x{one.offset + 4:02X}" if one.bits > 32 else "")
+        rows.append([place, f"`{one.name}`", one.bits, one.access, one.description])
+    return table(["offset", "register", "bits", "access", "meaning"], rows)
+
+
+def accelerator_measured() -> str:
+    """Clocks of jobs of the preset inf2: at full rate, and at the pace of the memories."""
+    sim = _measured(select("inf2-accelerator", preset="inf2"), "sim")
+    paced = sim["memory_timing"]
+    rows = [[f"{one['tokens']}", one["mask"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}",
+             *(f"{one[f'{name}_share']:.1%}" for name in ("port", "dram", "latency", "p2p", "unit"))]
+            for one in sim["points"]]
+    rows.append([f"{paced['tokens']}, from {paced['memory']} and {paced['dram']}", paced["mask"], paced["cycles"],
+                 paced["ideal_cycles"], f"{paced['utilisation']:.3f}",
+                 *(f"{paced[f'{name}_share']:.1%}" for name in ("port", "dram", "latency", "p2p", "unit"))])
+    return table(["tokens", "mask", "clocks", "ideal", "utilisation", "word on the port", "DRAM's pace", "its latency", "P2P",
+                  "the unit"], rows)
+
+
+def accelerator_fpga() -> str:
+    """Resources of the presets on the KU15P, beside Table 2 of the paper."""
+    from bankside.constraints.libraries.fpga import fpga_families
+    from bankside.models.papers.inf2 import PAPER
+
+    device = fpga_families()["xcup"].devices["ku15p"]
+    claims = {claim.id: claim for claim in PAPER.claims()}
+    kinds = ("lut", "ff", "bram", "uram", "dsp")
+    whole = {kind: (device.counted_as or {}).get(kind, getattr(device, kind)) for kind in kinds}
+    printed = {kind: claims[f"inf2-res-{kind}"].value for kind in kinds}
+    rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * whole[kind]):,} ({printed[kind]} %)" for kind in kinds)]]
+    for name in UNITS["inf2-accelerator"].presets:
+        used = _results(select("inf2-accelerator", preset=name), "synth", fpga="xcup")["fpga"]
+        count = {**used, "bram": used["bram36"] + used["bram18"] / 2}
+        rows.append([f"`{name}`", *(f"{count[kind]:,} ({100 * count[kind] / whole[kind]:.2f} %)" for kind in kinds)])
+    return table(["", "LUT", "flip-flops", "BRAM of 36 Kbit", "URAM", "DSP"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
@@ -1167,7 +1224,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
     cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes,
-    gemv_synthesis)}
+    gemv_synthesis, gemv_memory, accelerator_registers, accelerator_measured, accelerator_fpga)}
 
 
 def held(page: str) -> list[str]:

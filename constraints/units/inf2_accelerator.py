@@ -323,6 +323,7 @@ UNIT = Unit("inf2-accelerator", "attention beside storage: products and softmax 
             presets=PRESETS, generator="bankside.gen.inf2.accelerator:Inf2Accelerator",
             model="bankside.models.inf2.accelerator:attention", bench="bankside.cosim.inf2_accelerator:bench",
             page="docs/inf2-accelerator.md", workload=AcceleratorWorkload, result=Inf2AcceleratorResult, published=(),
+            fpga="xcup",
             trial=Trial({"gemv.blocks": 2, "gemv.lanes": 4, "gemv.max_head_dim": 24, "gemv.max_tokens": 255,
                          "softmax.lanes": 8, "softmax.max_tokens": 255, "softmax.slack_beats": 4,
                          "softmax.row_slots": 4, "burst": 8, "read_words": 32, "address_bits": 32},
