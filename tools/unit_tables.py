@@ -1197,13 +1197,13 @@ def accelerator_measured() -> str:
 def accelerator_fpga() -> str:
     """Resources of the presets on the KU15P, beside Table 2 of the paper."""
     from bankside.constraints.libraries.fpga import fpga_families
-    from bankside.models.papers.inf2 import PAPER
+    from bankside.models.papers.claims import load_paper
 
     device = fpga_families()["xcup"].devices["ku15p"]
-    claims = {claim.id: claim for claim in PAPER.claims()}
+    claims = load_paper("inf2")
     kinds = ("lut", "ff", "bram", "uram", "dsp")
     whole = {kind: (device.counted_as or {}).get(kind, getattr(device, kind)) for kind in kinds}
-    printed = {kind: claims[f"inf2-res-{kind}"].value for kind in kinds}
+    printed = {kind: claims.claim(f"inf2-res-{kind}").value for kind in kinds}
     rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * whole[kind]):,} ({printed[kind]} %)" for kind in kinds)]]
     for name in UNITS["inf2-accelerator"].presets:
         used = _results(select("inf2-accelerator", preset=name), "synth", fpga="xcup")["fpga"]
