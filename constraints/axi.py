@@ -1,7 +1,7 @@
 """Ports of AXI4 and AXI4-Lite in a unit's contract, and fields of a unit's registers.
 
-Names and widths are those of the AMBA AXI protocol specification. Names begin with the name of the bus, as tools for
-FPGAs expect: ``m_axi_araddr``.
+Names and widths follow the AMBA AXI protocol specification. Names begin with the name of the bus, as tools for FPGAs
+expect: ``m_axi_araddr``.
 """
 
 from __future__ import annotations

@@ -46,8 +46,18 @@ class HostStep(NamedTuple):
 
 
 class Report(NamedTuple):
-    """What the surroundings counted until an interrupt. Clocks are of the job: with a word on the memory port; in which a
-    word waited for a credit; in which a read was under way otherwise; in which words were still being loaded; the rest."""
+    """What the surroundings counted until an interrupt.
+
+    Attributes
+    ----------
+    cycles : clocks of the job
+    port : of them, with a word on the memory port
+    memory : in which a word waited for a credit
+    latency : in which a read was under way otherwise
+    load : without a read, in which words were still being loaded
+    unit : the rest
+    violations, early : violations of AXI's rules, and reads of words that had not come
+    """
 
     cycles: int
     port: int

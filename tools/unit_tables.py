@@ -1190,8 +1190,8 @@ def accelerator_measured() -> str:
     rows.append([f"{paced['tokens']}, from {paced['memory']} and {paced['dram']}", paced["mask"], paced["cycles"],
                  paced["ideal_cycles"], f"{paced['utilisation']:.3f}",
                  *(f"{paced[f'{name}_share']:.1%}" for name in ("port", "dram", "latency", "p2p", "unit"))])
-    return table(["tokens", "mask", "clocks", "ideal", "utilisation", "word on the port", "DRAM's pace", "its latency", "P2P",
-                  "the unit"], rows)
+    return table(["tokens", "mask", "clocks", "ideal", "utilisation", "word on the port", "DRAM's pace", "its latency",
+                  "P2P", "the unit"], rows)
 
 
 def accelerator_fpga() -> str:
@@ -1204,7 +1204,8 @@ def accelerator_fpga() -> str:
     kinds = ("lut", "ff", "bram", "uram", "dsp")
     whole = {kind: (device.counted_as or {}).get(kind, getattr(device, kind)) for kind in kinds}
     printed = {kind: claims.claim(f"inf2-res-{kind}").value for kind in kinds}
-    rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * whole[kind]):,} ({printed[kind]} %)" for kind in kinds)]]
+    rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * whole[kind]):,} ({printed[kind]} %)"
+                                       for kind in kinds)]]
     for name in UNITS["inf2-accelerator"].presets:
         used = _results(select("inf2-accelerator", preset=name), "synth", fpga="xcup")["fpga"]
         count = {**used, "bram": used["bram36"] + used["bram18"] / 2}

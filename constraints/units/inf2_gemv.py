@@ -218,9 +218,10 @@ class Inf2GemvConfig(UnitConfig):
         return np.concatenate(out)
 
     def word_places(self, commands: Sequence[Gemv], rows: np.ndarray) -> np.ndarray:
-        """Places of ``rows`` (of ``ROW_DTYPE``) among all rows of the commands, in the order in which a memory is read:
-        command by command, ``lanes`` tokens at a time, and these by groups of ``lanes`` dimensions. K and V lie there
-        token by token, and a row is a word."""
+        """Places of ``rows`` (of ``ROW_DTYPE``) among all rows of the commands, in the order in which a memory is read.
+
+        The memory is read command by command, ``lanes`` tokens at a time, and these by groups of ``lanes`` dimensions. K
+        and V lie there token by token, and a row is a word."""
         tokens = np.array([command.tokens for command in commands], np.int64)
         groups = np.array([self.tiles(command.head_dim) for command in commands], np.int64)
         first = np.cumsum(tokens * groups) - tokens * groups

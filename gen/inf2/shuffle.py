@@ -12,8 +12,8 @@ __all__ = ["TileShuffle"]
 
 
 class TileShuffle(wiring.Component):
-    """Takes words token by token, and gives them tile by tile: for ``lanes`` tokens, the first word of each, then the
-    second word of each, and so on.
+    """Takes words token by token, and gives them tile by tile. A tile has ``lanes`` tokens. It leaves as the first words
+    of all its tokens, then their second words, and so on.
 
     A buffer of two tiles lets the next tokens come while the words of the earlier ones leave.
 

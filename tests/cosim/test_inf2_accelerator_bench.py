@@ -110,8 +110,9 @@ def test_bus_models_of_others(stalls, tmp_path):
     got = simulate_buses(
         tmp_path, verilog(selection), "inf2_accelerator",
         {port.name: (port.layout.bits, f"{port.flow.capitalize()}put") for port in config.ports()}, "axi_attention_tb",
-        {"seed": 3, "stalls": stalls, "bad": [(room * 8, 1 << 40)], "jobs": jobs, "limit": 20_000, "memory_bytes": room * 8, "word_bytes": 8,
-         "burst": config.burst, "outstanding": config.outstanding, "error": address["error"], "events": address["events"]})
+        {"seed": 3, "stalls": stalls, "bad": [(room * 8, 1 << 40)], "jobs": jobs, "limit": 20_000,
+         "memory_bytes": room * 8, "word_bytes": 8, "burst": config.burst, "outstanding": config.outstanding,
+         "error": address["error"], "events": address["events"]})
     assert got["violations"] == []
     assert got["errors"] == [int(inf2_accelerator._error(config, shard)) for shard in shards]
     assert got["outputs"] == outputs

@@ -9,6 +9,7 @@ from amaranth.sim import Simulator
 from bankside.constraints.axi import axi4_ports, axi_lite_ports
 from bankside.constraints.units.inf2_accelerator import Inf2AcceleratorConfig, Job, MaskKind
 from bankside.gen.blocks.axi import Axi4Signature, AxiLiteSignature
+from bankside.gen.formal import prove
 from bankside.gen.inf2.accelerator import MaskSource, RowFetcher
 from bankside.gen.inf2.shuffle import TileShuffle
 from bankside.registry import UNITS
@@ -193,3 +194,16 @@ def test_masks(kind, row, length):
     simulator.add_testbench(bench)
     simulator.run()
     assert got[:row] == config.masked(job, bits).astype(int).tolist()
+
+
+# Proofs -----------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("make", [
+    pytest.param(lambda: TileShuffle(word_bits=1, lanes=2, groups=2, blocks=2, token_bits=3), id="shuffle"),
+    pytest.param(lambda: RowFetcher(small(), 8), id="fetcher")])
+def test_streams_keep_their_contract(make):
+    """Proved for all time: what is offered stays until it is taken, whatever comes in."""
+    result = prove(make())
+    assert result.status == "proved", result

@@ -1,18 +1,19 @@
 # amaranth: UnusedElaboratable=no
 """The control of a block of ``inf2-gemv``: number and order of results and rows, for all inputs up to a number of cycles.
 
-The block is the generated one with the arithmetic cut off: rounders, the adder and the conversion of outputs put out free
-numbers with their latency. Control, memories, queues and tags are the real ones. The proof is bounded: it says nothing
-about later cycles. The tile buffer's own proof holds for all time (``test_blocks_transpose.py``).
+The block is the generated one with the arithmetic cut off: lanes, adder and conversion of outputs put out free numbers with
+their latency. Control, memories, queues and tags are the real ones. The proof is bounded: it says nothing about later
+cycles. The tile buffer's own proof holds for all time (``test_blocks_transpose.py``).
 """
 
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
+from amaranth.lib import wiring
 
+from bankside.constraints.formats import FloatFormat
 from bankside.constraints.units.inf2_gemv import Inf2GemvConfig
-from bankside.gen.arith import Rounder
-from bankside.gen.arith import lanes as lanes_module
+from bankside.gen.arith.lanes import LaneSums, register
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.inf2 import gemv as gemv_module
 from tests.gen.test_pam_pu_formal import Cut, messages, planted
@@ -51,7 +52,7 @@ class BlockContract(StreamProtocol):
                               & Mux(job.sv, job.outs <= config.slots, job.steps <= config.vector_beats)),
             "a job is one of this configuration")
 
-        owed, active, waits, own, ends = Signal(8), Signal(), Signal(8), Signal(8), Signal()
+        owed, active, waits, own, ends = Signal(5), Signal(), Signal(5), Signal(2), Signal()
         m.d.sync += owed.eq(owed + Mux(taken, job.outs, 0) - left)
         with m.If(taken & self.follow & ~active):
             m.d.sync += [active.eq(1), waits.eq(owed + job.outs - left), own.eq(job.outs), ends.eq(job.ends)]
@@ -67,8 +68,8 @@ class BlockContract(StreamProtocol):
         ]
         tokens, other = Mux(job.sv, job.steps, job.outs), Mux(job.sv, job.outs, job.steps)
         rest = Mux(job.sv, job.last_steps, job.last_outs)
-        moves, rows, add = matrix.valid & matrix.ready, Signal(10), Signal(10)
-        m.d.comb += add.eq(Mux(taken, ((tokens - 1) * lanes + rest) * other, 0))
+        moves, rows, add, one = matrix.valid & matrix.ready, Signal(6), Signal(6), Signal(3)
+        m.d.comb += [one.eq(Mux(tokens == 2, lanes, 0) + rest), add.eq(Mux(taken, Mux(other == 2, one << 1, one), 0))]
         m.d.sync += rows.eq(rows + add - moves)
         m.d.comb += [
             Assert(~moves | (rows != 0), "a block takes no row that is not its own"),
@@ -77,32 +78,55 @@ class BlockContract(StreamProtocol):
         return m
 
 
+class CutLanes(wiring.Component):
+    """The lanes with their ports and latency, whose sums are free in every cycle."""
+
+    LATENCY = LaneSums.LATENCY
+
+    def __init__(self, io, window, lanes, *, tag, fabric):
+        super().__init__(LaneSums(io, window, lanes, tag=tag).signature)
+        self._free = free(lanes * window.result.width)
+
+    def elaborate(self, platform):
+        m = Module()
+        m.d.comb += [
+            self.output.eq(self._free),
+            self.output_valid.eq(register(m, self.valid & self.last, "done", self.LATENCY, keep=True)),
+            self.tag.eq(register(m, self.tag_in, "tag_delay", self.LATENCY)),
+        ]
+        return m
+
+
+def free(width):
+    """A free input of the harness."""
+    signal = Signal(width, name=f"free_{len(Cut.ports)}")
+    Cut.ports.append(signal)
+    return signal
+
+
 @pytest.fixture
 def cut(monkeypatch):
-    """Cuts rounders, adder and conversion off the units that are made and elaborated in the test."""
-    class CutRounder(Cut):
-        LATENCY = Rounder.LATENCY
-
-        def __init__(self, *args, **kwargs):
-            super().__init__(Rounder(*args, **kwargs).signature, "bits")
-
-    def free(width):
-        signal = Signal(width, name=f"free_{len(Cut.ports)}")
-        Cut.ports.append(signal)
-        return signal
-
+    """Cuts lanes, adder and conversion off the units that are made and elaborated in the test."""
     def cut_off(module):
+        monkeypatch.setattr(module, "LaneSums", CutLanes)
         monkeypatch.setattr(module, "add", lambda m, a, b, *, fmt, **_: free(fmt.width))
         monkeypatch.setattr(module, "convert", lambda m, value, *, target, **_: free(target.width))
         return module
 
-    monkeypatch.setattr(lanes_module, "Rounder", CutRounder)
     return cut_off
+
+
+class SmallConfig(Inf2GemvConfig):
+    """Numbers of three bits. Control does not depend on them."""
+
+    @property
+    def io(self):
+        return FloatFormat("tiny", 1, 1)
 
 
 def small(**fields):
     """Two lanes, heads of up to 4 dimensions, up to 4 tokens, one place for results."""
-    return Inf2GemvConfig(**{"blocks": 1, "lanes": 2, "format": "bf16", "max_head_dim": 4, "max_tokens": 4,
+    return SmallConfig(**{"blocks": 1, "lanes": 2, "format": "bf16", "max_head_dim": 4, "max_tokens": 4,
                              "add_depth": 1, "result_beats": 1, **fields})
 
 
