@@ -216,8 +216,8 @@ class Inf2SoftmaxResult(RateResult, NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("rows", f"of {workload['tokens']} tokens: {self.rows_per_clock:.6f} a clock; a beat in {self.steady:.4f} of the "
-                     "clocks from the first result on"),
+            ("rows", f"of {workload['tokens']} tokens: {self.rows_per_clock:.6f} a clock; a beat in {self.steady:.4f} of "
+                     "the clocks from the first result on"),
             ("latency", f"{self.latency_cycles} cycles from the last score to the first weight of a row"),
         ]
 

@@ -13,13 +13,17 @@ from ..blocks.shared import shared
 from .aligned import Rounder, unpack
 from .bits import AND, CHAIN, XOR, add_rows, carries, compress, product_columns, wire
 from .convert import convert
-from .exponential import softmax_exp
+from .exponential import _difference, _look_up, softmax_exp
 from .lanes import register
 from .pipeline import operator
 from .rounding import shift_right
 
-__all__ = ["Adder", "QuotientLane", "RowMaximum", "RowSum", "WeightLane", "add_positive", "key_number", "order_key",
-           "quotient", "row_scale", "scale_layout", "softmax_weight", "window_sum"]
+__all__ = ["GroupSum", "QuotientLane", "RowMaximum", "RowSum", "WeightLanes", "add_positive", "key_number", "order_key",
+           "quotient", "row_scale", "scale_layout", "softmax_weight",
+           "weight_maximum", "window_sum"]
+
+#: Lanes of a part that computes weights.
+PART_LANES = 8
 
 
 # Order ---------------------------------------------------------------------------------------------------------------
@@ -110,39 +114,151 @@ def _reduced(m, keys, name):
 # Weights -------------------------------------------------------------------------------------------------------------
 
 
+def weight_maximum(m, maximum, *, score, fabric, name="maximum_"):
+    """The maximum of a row as :func:`softmax_weight` takes it.
+
+    For cells it is the number itself. On an FPGA numbers of few exponent bits become fixed point, once for all lanes: a
+    signed integer, and flags of infinities and NaN.
+    """
+    if not _is_fixed(score, fabric):
+        return maximum
+    u = unpack(m, maximum, score, f"{name}number")
+    placed = wire(m, _placed(u, score), f"{name}placed")
+    return Cat(Mux(u.sign, -placed, placed)[:_fixed_bits(score) + 1], u.inf, u.nan)
+
+
+def _is_fixed(score, fabric):
+    return fabric == "xilinx" and score.exponent_bits <= 5
+
+
+def _fixed_bits(score):
+    """Bits of the magnitude of a number in units of half the smallest number."""
+    return score.exponent_max - 1 + score.precision
+
+
+def _placed(u, score):
+    return (u.significand << u.exponent)[:_fixed_bits(score)]
+
+
 @operator
 def softmax_weight(p, maximum, value, *, score, table):
     """``exp(value - maximum)``: the bits of :func:`softmax_exp`.
 
-    On an FPGA the product with a chord's slope is made of carry chains, so that the lane's DSP block is left for the
-    quotient. For cells it is :func:`softmax_exp` itself.
+    For cells it is :func:`softmax_exp` itself. For an FPGA it has fixed-point scores where they are short enough, and its
+    products are made of carry chains. The DSP block of a lane is left for the quotient.
 
     Parameters
     ----------
-    As in :func:`softmax_exp`.
+    maximum : value from :func:`weight_maximum`
+    value : value of ``score.width`` bits
+    score, table : as in :func:`softmax_exp`
     """
-    return softmax_exp(p, maximum, value, score=score, table=table)
+    if p.fabric != "xilinx":
+        return softmax_exp(p, maximum, value, score=score, table=table)
+    m, bits = p.module, table.integer_bits + table.fraction_bits
+    if _is_fixed(score, p.fabric):
+        size = _fixed_bits(score)
+        u = unpack(m, value, score, "value")
+        masked = u.inf & u.sign
+        p.nan = maximum[-1] | u.nan | (maximum[-2] & u.inf & ~masked)
+        p.zero = maximum[-2] | u.inf
+        p.top, p.value, p.sign = maximum[:size + 1].as_signed(), _placed(u, score), u.sign
+        p.cut(10)
+        minus = Cat(~p.sign, p.value ^ (~p.sign).replicate(size), ~p.sign).as_signed()
+        total = Cat(Const(1, 1), p.top).as_signed() + minus
+        p.difference = total[1:size + 2]  # never negative
+        p.cut(CHAIN)
+        drop = score.bias + score.fraction_bits - table.fraction_bits
+        p.x = p.difference[drop:drop + bits] | p.difference[drop + bits:].any().replicate(bits)
+        p.cut(4)
+        _times_log2_e(p)
+        p.scaled = p.multiple[table.constant_bits:bits + table.constant_bits + 1]
+    else:
+        _difference(p, maximum, value, score, table)
+
+    low_bits = table.fraction_bits - table.index_bits
+    p.whole = p.scaled[table.fraction_bits:]
+    p.start, p.slope = _look_up(m, p.scaled[low_bits:table.fraction_bits], [table.values[:-1], table.slopes], "chord")
+    p.low = p.scaled[:low_bits]
+    p.cut(3)
+    fall = _added(p, [(p.slope & bit.replicate(len(p.slope))) << n for n, bit in enumerate(p.low)], "fall")[low_bits:]
+    p.power = (p.start - fall)[:table.value_bits + 1]
+    p.cut(CHAIN)
+    rounded = _rounded_power(p, table)
+    return Mux(p.nan, table.io.nan, Mux(p.zero, 0, rounded))[:table.io.width]
 
 
-class WeightLane(wiring.Component):
-    """The weight of a score, ``config.exp_depth`` cycles later.
+def _times_log2_e(p):
+    """``multiple = x * 378194``, the constant of :class:`ExpTable`, with six carry chains: 378194 = 2 (23 * 2**13 + 681)."""
+    p.five, p.three = p.x + (p.x << 2), p.x + (p.x << 1)
+    p.cut(CHAIN)
+    p.eighty_five, p.twenty_three = p.five + (p.five << 4), (p.three << 3) - p.x
+    p.cut(CHAIN)
+    p.low_multiple = (p.eighty_five << 3) + p.x
+    p.cut(CHAIN)
+    p.multiple = Cat(Const(0, 1), p.low_multiple[:13], (p.low_multiple >> 13) + p.twenty_three)
+    p.cut(CHAIN)
+
+
+def _added(p, rows, name):
+    """Sum of values: a tree of carry chains with a place for registers behind each level."""
+    level = 0
+    while len(rows) > 1:
+        for n, pair in enumerate(zip(rows[::2], [*rows[1::2], None][:len(rows[::2])], strict=True)):
+            p[f"{name}_{level}_{n}"] = pair[0] if pair[1] is None else pair[0] + pair[1]
+        names = [f"{name}_{level}_{n}" for n in range((len(rows) + 1) // 2)]
+        p.cut(CHAIN)
+        rows, level = [p[one] for one in names], level + 1
+    return rows[0]
+
+
+def _rounded_power(p, table):
+    """Shift ``power`` to the grid of the result and round: the last part of :func:`softmax_exp`."""
+    m, io = p.module, table.io
+    normal = io.bias - 2
+    reach = (table.value_bits + 1).bit_length()
+    distance = wire(m, p.whole - normal, "distance")
+    p.subnormal = ~distance[-1]
+    below = Mux(distance[:-1] > table.value_bits + 1, table.value_bits + 1, distance[:-1])[:reach]
+    drop = table.value_bits - io.precision
+    moved, lost = shift_right(m, p.power, below & p.subnormal.replicate(reach), name="lowered")
+    p.kept = moved[drop:]
+    p.up = moved[drop - 1] & (moved[:drop - 1].any() | lost | moved[drop])
+    p.field = (normal - p.whole)[:io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
+    p.cut(16)
+    return (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[:io.width]
+
+
+class WeightLanes(wiring.Component):
+    """The weights of some scores of a row, ``config.exp_depth`` cycles later.
+
+    The unit has several of these, which are mapped and compiled once.
+
+    Attributes
+    ----------
+    lanes : :class:`int`
 
     Members
     -------
-    maximum, value : ``In(score.width)``
-    result : ``Out(io.width)``
+    maximum : ``In(...)``, from :func:`weight_maximum`
+    data : ``In(lanes * score.width)``
+    weights : ``Out(lanes * io.width)``
     """
 
     def __init__(self, config):
         self.config = config
-        super().__init__({"maximum": In(config.rule.score.width), "value": In(config.rule.score.width),
-                          "result": Out(config.rule.io.width)})
+        rule = config.rule
+        score, self.lanes = rule.score, min(rule.lanes, PART_LANES)
+        super().__init__({"maximum": In(_fixed_bits(score) + 3 if _is_fixed(score, config.fabric) else score.width),
+                          "data": In(self.lanes * score.width), "weights": Out(self.lanes * rule.io.width)})
 
     def elaborate(self, platform):
         m = Module()
         rule = self.config.rule
-        m.d.comb += self.result.eq(softmax_weight(m, self.maximum, self.value, score=rule.score, table=rule.table,
-                                                  depth=self.config.exp_depth, fabric=self.config.fabric))
+        for lane in range(self.lanes):
+            m.d.comb += self.weights.word_select(lane, rule.io.width).eq(softmax_weight(
+                m, self.maximum, self.data.word_select(lane, rule.score.width), score=rule.score, table=rule.table,
+                depth=self.config.exp_depth, fabric=self.config.fabric, name=f"lane_{lane}_"))
         return m
 
 
@@ -211,18 +327,46 @@ def add_positive(p, a, b, *, fmt):
     return p.result
 
 
-class Adder(wiring.Component):
-    """:func:`add_positive` with ``depth`` registers: ``result`` follows ``a`` and ``b`` by so many cycles."""
+class GroupSum(wiring.Component):
+    """Sum of the weights of a group of lanes, by a binary tree of rounded additions, ``latency`` cycles later.
 
-    def __init__(self, fmt, depth, fabric):
-        self.config = (fmt, depth, fabric)
-        super().__init__({"a": In(fmt.width), "b": In(fmt.width), "result": Out(fmt.width)})
+    Members
+    -------
+    data : ``In(lanes / groups * io.width)``
+    sum : ``Out(acc.width)``
+    """
+
+    def __init__(self, config):
+        self.config = config
+        rule = config.rule
+        self._size = rule.lanes // rule.groups
+        super().__init__({"data": In(self._size * rule.io.width), "sum": Out(rule.acc.width)})
+
+    @property
+    def latency(self):
+        rule = self.config.rule
+        return (rule.acc != rule.io) + self.config.add_depth * (self._size - 1).bit_length()
 
     def elaborate(self, platform):
         m = Module()
-        fmt, depth, fabric = self.config
-        m.d.comb += self.result.eq(add_positive(m, self.a, self.b, fmt=fmt, depth=depth, fabric=fabric))
+        rule = self.config.rule
+        terms = [self.data.word_select(lane, rule.io.width) for lane in range(self._size)]
+        if rule.acc != rule.io:
+            terms = [convert(m, one, source=rule.io, target=rule.acc, depth=1, name=f"term_{lane}_")
+                     for lane, one in enumerate(terms)]
+        m.d.comb += self.sum.eq(_sum_tree(m, terms, self.config, "sum"))
         return m
+
+
+def _sum_tree(m, values, config, name):
+    """Sum of numbers by a binary tree of neighbours; each level takes ``config.add_depth`` cycles."""
+    level = 0
+    while len(values) > 1:
+        values = [add_positive(m, a, b, fmt=config.rule.acc, depth=config.add_depth, fabric=config.fabric,
+                               name=f"{name}_{level}_{n}_")
+                  for n, (a, b) in enumerate(zip(values[::2], values[1::2], strict=True))]
+        level += 1
+    return values[0]
 
 
 class RowSum(wiring.Component):
@@ -256,11 +400,11 @@ class RowSum(wiring.Component):
 
     @property
     def latency(self):
-        rule, depth = self.config.rule, self.config.add_depth
+        rule = self.config.rule
         if rule.sums == "window":
             return self.config.window_depth + 1 + Rounder.LATENCY
-        tree = (rule.lanes // rule.groups - 1).bit_length() + (rule.groups * rule.chains - 1).bit_length()
-        return (rule.acc != rule.io) + depth * tree + rule.chains
+        rest = self.config.add_depth * (rule.groups * rule.chains - 1).bit_length()
+        return GroupSum(self.config).latency + rule.chains + rest
 
     def elaborate(self, platform):
         m = Module()
@@ -272,7 +416,7 @@ class RowSum(wiring.Component):
         if rule.sums == "window":
             self._add_window(m, weights, nan)
         else:
-            self._add_floats(m, platform, weights, nan)
+            self._add_floats(m, platform, nan)
         return m
 
     def _delayed(self, m, nan, depth):
@@ -294,30 +438,11 @@ class RowSum(wiring.Component):
             self.output_valid.eq(register(m, valid & last, "done", 1 + Rounder.LATENCY, keep=True)),
         ]
 
-    def _add_floats(self, m, platform, weights, nan):
-        rule, depth = self.config.rule, self.config.add_depth
-        io, acc, chains, groups = rule.io, rule.acc, rule.chains, rule.groups
-        size = rule.lanes // groups
-        levels = (size - 1).bit_length()
-
-        def add(a, b, name, depth=depth):
-            adder = Adder(acc, depth, self.config.fabric)
-            m.submodules[name] = shared(platform, adder, f"adder_{depth}", part=True)
-            m.d.comb += [adder.a.eq(a), adder.b.eq(b)]
-            return adder.result
-
-        def tree(values, name):
-            level = 0
-            while len(values) > 1:
-                values = [add(a, b, f"{name}_{level}_{n}")
-                          for n, (a, b) in enumerate(zip(values[::2], values[1::2], strict=True))]
-                level += 1
-            return values[0]
-
-        wide = int(acc != io)
-        terms = [convert(m, one, source=io, target=acc, depth=1, name=f"term_{lane}_") if wide else one
-                 for lane, one in enumerate(weights)]
-        valid, first, last, nan = self._delayed(m, nan, wide + depth * levels)
+    def _add_floats(self, m, platform, nan):
+        config, rule = self.config, self.config.rule
+        acc, chains = rule.acc, rule.chains
+        groups = [GroupSum(config) for _ in range(rule.groups)]
+        valid, first, last, nan = self._delayed(m, nan, groups[0].latency)
         bad = Signal(name="bad", reset_less=True)
         with m.If(valid):
             m.d.sync += bad.eq((~first & bad) | nan)
@@ -334,16 +459,18 @@ class RowSum(wiring.Component):
         writes = register(m, valid, "writes", chains - 1, keep=True)
         target = register(m, place, "target", chains - 1)
         leaves = []
-        for group in range(groups):
-            total = tree(terms[group * size:(group + 1) * size], f"group_{group}")
-            kept = Array(Signal(acc.width, name=f"kept_{group}_{n}", reset_less=True) for n in range(chains))
-            chained = add(Mux(young, 0, kept[place]), total, f"chain_{group}", chains - 1)
+        for number, group in enumerate(groups):
+            m.submodules[f"group_{number}"] = shared(platform, group, "group_sum", part=True)
+            m.d.comb += group.data.eq(self.data.word_select(number, len(group.data)))
+            kept = Array(Signal(acc.width, name=f"kept_{number}_{n}", reset_less=True) for n in range(chains))
+            chained = add_positive(m, Mux(young, 0, kept[place]), group.sum, fmt=acc, depth=chains - 1,
+                                   fabric=config.fabric, name=f"chain_{number}_")
             with m.If(writes):
                 m.d.sync += kept[target].eq(chained)
             # Accumulators of short rows that no beat has reached hold what earlier rows left.
             leaves += [Mux(beats > n, one, 0) if chains > 1 else one for n, one in enumerate(kept)]
-        total = tree(leaves, "total")
-        rest = depth * (len(leaves) - 1).bit_length()
+        total = _sum_tree(m, leaves, config, "total")
+        rest = config.add_depth * (len(leaves) - 1).bit_length()
         m.d.comb += [
             self.sum.eq(Mux(register(m, bad, "bad_late", chains - 1 + rest), acc.nan, total)),
             self.output_valid.eq(register(m, valid & last, "done", chains + rest, keep=True)),

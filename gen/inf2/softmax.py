@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 
 from ...constraints.units.inf2_softmax import Inf2SoftmaxConfig
 from ..arith.lanes import register
-from ..arith.softmax import QuotientLane, RowMaximum, RowSum, WeightLane, row_scale, scale_layout
+from ..arith.softmax import QuotientLane, RowMaximum, RowSum, WeightLanes, row_scale, scale_layout, weight_maximum
 from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister
@@ -168,13 +168,14 @@ class Inf2Softmax(wiring.Component):
             m.d.sync += first.eq(scores.p.last)
 
         depth = latency["weight"]
-        given, top = register(m, scores.p.data, "given"), register(m, maxima.payload, "top")
+        given, top = register(m, scores.p.data, "given"), register(
+            m, weight_maximum(m, maxima.payload, score=score, fabric=config.fabric), "top")
         weights = Signal(lanes * io.width, name="weights")
-        for lane in range(lanes):
-            unit = WeightLane(config)
-            m.submodules[f"weight_{lane}"] = shared(platform, unit, "weight", part=True)
-            m.d.comb += [unit.maximum.eq(top), unit.value.eq(given.word_select(lane, score.width)),
-                         weights.word_select(lane, io.width).eq(unit.result)]
+        for number in range(lanes // WeightLanes(config).lanes):
+            unit = WeightLanes(config)
+            m.submodules[f"weights_{number}"] = shared(platform, unit, "weights", part=True)
+            m.d.comb += [unit.maximum.eq(top), unit.data.eq(given.word_select(number, len(unit.data))),
+                         weights.word_select(number, len(unit.weights)).eq(unit.weights)]
         valid = register(m, issue, "weights_valid", depth, keep=True)
         begins, ends = (register(m, value, name, depth) for value, name in ((first, "weights_first"),
                                                                             (scores.p.last, "weights_last")))
