@@ -38,6 +38,9 @@ __all__ = ["Episode", "Outcome", "Shard", "bench", "bad_jobs", "random_shard", "
 #: Token counts that are measured too, with every kind of mask.
 TOKENS = (1, 31, 32, 33, 1024)
 
+#: Words of the bench's memory: a shard of 32 K tokens and a head dimension of 128 fits.
+LEAST_ROOM = 1 << 19
+
 #: Clocks in which the surroundings store or move a word at least, for the bound of a run.
 SLOWEST = 8
 
@@ -280,9 +283,10 @@ def _rig(config: Inf2AcceleratorConfig, words: int) -> AxiRig:
 
 
 def _room(config: Inf2AcceleratorConfig, episodes: Sequence[Episode]) -> int:
-    """Words of a memory that holds each episode, a power of two."""
+    """Words of a memory that holds each episode, a power of two. All smaller episodes have the same, so that one Verilated
+    model serves them."""
     most = max(sum(sum(_words(config, shard).values()) for shard in episode.shards) for episode in episodes)
-    return 1 << (2 * most + 100).bit_length()
+    return max(LEAST_ROOM, 1 << (most - 1).bit_length())
 
 
 def stimulus(config: Inf2AcceleratorConfig, episodes: Sequence[Episode], *, room: int, stalls: float = 0.0,

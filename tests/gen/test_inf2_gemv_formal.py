@@ -19,7 +19,7 @@ from bankside.gen.inf2 import gemv as gemv_module
 from tests.gen.test_pam_pu_formal import Cut, messages, planted
 
 #: Cycles of the bounded proof: the first results leave after 25.
-DEPTH = 32
+DEPTH = 26
 
 
 class BlockContract(StreamProtocol):
@@ -32,8 +32,9 @@ class BlockContract(StreamProtocol):
       assumes, and neither sums nor outputs are ever lost.
     """
 
-    def __init__(self, dut, **properties):
+    def __init__(self, dut, *, jobs=1, **properties):
         super().__init__(dut, **properties)
+        self._jobs = jobs
         self.follow = Signal()
         self.ports.append(self.follow)
         Cut.ports = self.ports
@@ -52,6 +53,9 @@ class BlockContract(StreamProtocol):
                               & Mux(job.sv, job.outs <= config.slots, job.steps <= config.vector_beats)),
             "a job is one of this configuration")
 
+        jobs = Signal(2)
+        m.d.sync += jobs.eq(jobs + taken)
+        m.d.comb += Assume((jobs < self._jobs) | ~dut.job.valid, "there are a few jobs")
         owed, active, waits, own, ends = Signal(5), Signal(), Signal(5), Signal(2), Signal()
         m.d.sync += owed.eq(owed + Mux(taken, job.outs, 0) - left)
         with m.If(taken & self.follow & ~active):
