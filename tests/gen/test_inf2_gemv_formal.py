@@ -18,67 +18,61 @@ from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.inf2 import gemv as gemv_module
 from tests.gen.test_pam_pu_formal import Cut, messages, planted
 
-#: Cycles of the bounded proof: the first results leave after 25.
-DEPTH = 26
 
+class BlockPlaces(StreamProtocol):
+    """A block that gets jobs of its configuration, in any number.
 
-class BlockContract(StreamProtocol):
-    """What a block promises about results and rows.
-
-    * There are as many results as the jobs have output tiles, and no more. ``last`` is on the last result of a job that
-      ends its command, and on no other. One job stands for all of them: the proof follows a free one.
-    * A block takes the rows of its jobs, and no more. When all results have left, all rows have been taken.
-    * What the block asserts about itself (see its source): tiles of the buffer have columns, as the buffer's proof
-      assumes, and neither sums nor outputs are ever lost.
+    What is proved is what the block asserts about itself (see its source), and that its result stays until it is taken:
+    tiles of the buffer have columns, as the buffer's proof assumes, and neither sums nor outputs are ever lost.
     """
 
-    def __init__(self, dut, *, jobs=1, **properties):
-        super().__init__(dut, **properties)
-        self._jobs = jobs
-        self.follow = Signal()
-        self.ports.append(self.follow)
+    def __init__(self, dut):
+        super().__init__(dut)
         Cut.ports = self.ports
-        self.least_depth = DEPTH
+
+    def elaborate(self, platform):
+        m = super().elaborate(platform)
+        job, config = self.dut.job.p, self.dut.config
+        m.d.comb += Assume(
+            ~self.dut.job.valid | ((job.outs != 0) & (job.steps != 0) & (job.outs <= config.max_tiles)
+                                   & (job.steps <= config.max_tiles) & (job.last_outs != 0)
+                                   & (job.last_outs <= config.lanes) & (job.last_steps != 0)
+                                   & (job.last_steps <= config.lanes)
+                                   & Mux(job.sv, job.outs <= config.slots, job.steps <= config.vector_beats)),
+            "a job is one of this configuration")
+        return m
+
+
+class BlockContract(BlockPlaces):
+    """What a block promises about results and rows of a job. It gets one job after reset.
+
+    * There are as many results as the job has output tiles, and no more. ``last`` is on the last one if the job ends its
+      command, and on no other.
+    * The block takes the rows of the job, and no more. When all results have left, all rows have been taken.
+    """
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
         dut, config = self.dut, self.dut.config
         job, result, matrix = dut.job.p, dut.result, dut.matrix
-        lanes = config.lanes
         taken, left = dut.job.valid & dut.job.ready, result.valid & result.ready
-        m.d.comb += Assume(
-            ~dut.job.valid | ((job.outs != 0) & (job.steps != 0) & (job.outs <= config.max_tiles)
-                              & (job.steps <= config.max_tiles) & (job.last_outs != 0) & (job.last_outs <= lanes)
-                              & (job.last_steps != 0) & (job.last_steps <= lanes)
-                              & Mux(job.sv, job.outs <= config.slots, job.steps <= config.vector_beats)),
-            "a job is one of this configuration")
-
-        jobs = Signal(2)
-        m.d.sync += jobs.eq(jobs + taken)
-        m.d.comb += Assume((jobs < self._jobs) | ~dut.job.valid, "there are a few jobs")
-        owed, active, waits, own, ends = Signal(5), Signal(), Signal(5), Signal(2), Signal()
-        m.d.sync += owed.eq(owed + Mux(taken, job.outs, 0) - left)
-        with m.If(taken & self.follow & ~active):
-            m.d.sync += [active.eq(1), waits.eq(owed + job.outs - left), own.eq(job.outs), ends.eq(job.ends)]
-        with m.Elif(active & left):
-            m.d.sync += [waits.eq(waits - 1), active.eq(waits != 1)]
-        m.d.comb += [
-            Assert(~result.valid | (owed != 0), "no result comes without an output tile"),
-            Assert(~(active & result.valid & (waits == 1)) | (result.p.last == ends),
-                   "the last result of a command is marked"),
-            Assert(~(active & result.valid & (waits != 1) & (waits <= own)) | ~result.p.last,
-                   "no other result of a job is marked"),
-            Cover(left & result.p.last & active & (waits == 1), "a job ends"),
-        ]
+        moves = matrix.valid & matrix.ready
+        had, results, rows, ends = Signal(), Signal(3), Signal(6), Signal()
         tokens, other = Mux(job.sv, job.steps, job.outs), Mux(job.sv, job.outs, job.steps)
-        rest = Mux(job.sv, job.last_steps, job.last_outs)
-        moves, rows, add, one = matrix.valid & matrix.ready, Signal(6), Signal(6), Signal(3)
-        m.d.comb += [one.eq(Mux(tokens == 2, lanes, 0) + rest), add.eq(Mux(taken, Mux(other == 2, one << 1, one), 0))]
-        m.d.sync += rows.eq(rows + add - moves)
+        of_tile, of_job = Signal(3), Signal(6)
         m.d.comb += [
+            Assume(~(dut.job.valid & had), "there is one job"),
+            of_tile.eq(Mux(tokens == 2, config.lanes, 0) + Mux(job.sv, job.last_steps, job.last_outs)),
+            of_job.eq(Mux(taken, Mux(other == 2, of_tile << 1, of_tile), 0)),
+            Assert(~result.valid | (results != 0), "no result comes without an output tile"),
+            Assert(~result.valid | (result.p.last == ((results == 1) & ends)), "the last result of a command is marked"),
             Assert(~moves | (rows != 0), "a block takes no row that is not its own"),
-            Assert((owed != 0) | (rows == 0), "all rows are taken when the results have left"),
+            Assert((results != 0) | (rows == 0), "all rows are taken when the results have left"),
+            Cover(left & (results == 1), "a job ends"),
         ]
+        m.d.sync += [results.eq(results + Mux(taken, job.outs, 0) - left), rows.eq(rows + of_job - moves)]
+        with m.If(taken):
+            m.d.sync += [had.eq(1), ends.eq(job.ends)]
         return m
 
 
@@ -135,24 +129,27 @@ def small(**fields):
 
 
 @pytest.mark.slow
-def test_number_and_order(cut):
-    """No counterexample within the cycles of the bounded proof, in which results of both modes leave."""
-    result = prove(BlockContract(cut(gemv_module).GemvBlock(small())), timeout_s=1500)
-    print(result)
-    assert result.status in ("proved", "bounded") and result.depth >= DEPTH, result
+@pytest.mark.parametrize(("contract", "depth"), [(BlockPlaces, 30), (BlockContract, 26)])
+def test_no_counterexample(cut, contract, depth):
+    """Within the cycles of the bounded proof, in which results leave."""
+    result = prove(contract(cut(gemv_module).GemvBlock(small())), depth=depth, induction=1, timeout_s=1500)
+    assert result.status == "bounded" and result.depth >= depth, result
     assert not result.unreached
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("free.eq(held != places)", "free.eq(1)", "GemvBlock: the sums of a tile find a place"),
-    ("enough.eq(waiting != config.result_beats)", "enough.eq(1)", "GemvBlock: finished outputs find a place"),
-    ("tile.ends.eq(job.ends & last_out & last_step)", "tile.ends.eq(job.ends & last_step)",
-     "no other result of a job is marked"),
-    ("turn.i.p.columns.eq(tile.p.steps)", "turn.i.p.columns.eq(tile.p.steps - 1)",
+@pytest.mark.parametrize(("contract", "old", "new", "failing"), [
+    (BlockPlaces, "free.eq(held != places)", "free.eq(1)", "GemvBlock: the sums of a tile find a place"),
+    (BlockPlaces, "enough.eq(waiting != config.result_beats)", "enough.eq(1)",
+     "GemvBlock: finished outputs find a place"),
+    (BlockPlaces, "turn.i.p.columns.eq(tile.p.steps)", "turn.i.p.columns.eq(tile.p.steps - 1)",
      "GemvBlock: a tile of the buffer has columns"),
+    (BlockContract, "tile.ends.eq(job.ends & last_out & last_step)", "tile.ends.eq(job.ends & last_step)",
+     "the last result of a command is marked"),
+    (BlockContract, "self.i.ready.eq(moves & last_out & last_step)", "self.i.ready.eq(moves & last_step)",
+     "no result comes without an output tile"),
 ])
-def test_errors_are_found(cut, old, new, failing):
-    result = prove(BlockContract(cut(planted(gemv_module, old, new)).GemvBlock(small())), timeout_s=900)
+def test_errors_are_found(cut, contract, old, new, failing):
+    result = prove(contract(cut(planted(gemv_module, old, new)).GemvBlock(small())), depth=32, induction=1, timeout_s=900)
     assert result.status == "counterexample", result
     assert failing in messages(result.failing)
