@@ -18,6 +18,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ from bankside.block_diagram import block_diagram
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.cent_isa import INSTRUCTIONS, WORD, DecodeError
 from bankside.constraints.errors import BanksideError
+from bankside.constraints.formats import FP16
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.memory import load_memory
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.records import Kind
+from bankside.constraints.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
 from bankside.constraints.units.cent_pnm import PRESETS as PNMS
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.units.pam_interface import SIDES, MemorySide
@@ -56,6 +59,7 @@ from bankside.models.cost import (
 from bankside.models.cost.memories import banked, macro_ports
 from bankside.models.memory import time_program
 from bankside.models.numerics import from_float64, to_float64
+from bankside.models.numerics.softmax import softmax_parts
 from bankside.models.pam.program import attention_program
 from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
@@ -1168,6 +1172,80 @@ def gemv_memory() -> str:
                   for one in timing])
 
 
+# inf2-softmax -----------------------------------------------------------------------------------------------------------
+
+
+def softmax_presets() -> str:
+    """Clocks and errors of the presets."""
+    rows = []
+    for name in UNITS["inf2-softmax"].presets:
+        sim = _measured(select("inf2-softmax", preset=name), "sim")
+        rows.append([name, sim["cycles"], sim["ideal_cycles"], f"{sim['steady']:.4f}", sim["latency_cycles"],
+                     f"{sim['rms_error']:.1e}", f"{sim['max_abs_error']:.1e}"])
+    return table(["preset", "clocks", "ideal", "steady", "latency", "error, root mean square", "largest"], rows)
+
+
+def softmax_lengths() -> str:
+    """Clocks by the length of rows."""
+    points = _measured(select("inf2-softmax", preset="inf2"), "sim")["points"]
+    return table(["tokens", "rows", "clocks", "ideal", "used", "steady", "clocks for a row", "latency"], [
+        [one["tokens"], one["rows"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}", f"{one['steady']:.4f}",
+         f"{1 / one['rows_per_clock']:.2f}", one["latency_cycles"]] for one in points])
+
+
+def softmax_synthesis() -> str:
+    """Area and frequency of the presets."""
+    rows = []
+    for name in UNITS["inf2-softmax"].presets:
+        r = _measured(select("inf2-softmax", preset=name), "synth")
+        rows.append([name, f"{r['area_ge'] / 1e3:.0f}", f"{r['sequential_ge'] / 1e3:.0f}",
+                     f"{r['memory_ge_estimate'] / 1e3:.0f}", f"{r['critical_path_ns']:.2f}", f"{r['fmax_mhz']:.0f}"])
+    return table(["preset", "area, kGE", "flip-flops, kGE", "memories of it, kGE (estimate)", "critical path, ns",
+                  "frequency, MHz"], rows)
+
+
+def softmax_fpga() -> str:
+    """Resources on UltraScale+: the unit for gates, and for the FPGA with two rules of the sum."""
+    rows = []
+    for preset, sets in (("inf2", ()), ("inf2", SOFTMAX_FPGA), ("inf2-fp32", SOFTMAX_FPGA)):
+        r = measure.synthesise_fpga(select("inf2-softmax", preset=preset, sets=list(sets)), fpga="xcup")
+        used = r["fpga"]
+        rows.append([preset + "".join(f", `{one}`" for one in sets), *(f"{used[key]:,}" for key in ("lut", "ff")),
+                     str(used["dsp"]), str(used["bram36"]), str(used["bram18"]), str(used["uram"]),
+                     f"{used['srl'] + used['lutram']:,}", str(r["lut_levels"])])
+    return table(["configuration", "LUT", "flip-flops", "DSP", "BRAM36", "BRAM18", "URAM", "LUTs as memory", "LUT levels"],
+                 rows)
+
+
+#: Keys of the unit on an FPGA.
+SOFTMAX_FPGA = ("fabric=xilinx", "exp_depth=14")
+
+#: Rules of the sum beside each other: name, and rule.
+SOFTMAX_SUMS = {
+    "FP16, one after the other": replace(INF2_SOFTMAX, lanes=1, groups=1),
+    "FP16, tree of 32 first (the paper's)": INF2_SOFTMAX,
+    "FP32, tree of 32 first": INF2_SOFTMAX_FP32,
+    "fixed point, rounded to FP32": replace(INF2_SOFTMAX_FP32, sums="window"),
+}
+
+
+def softmax_sums() -> str:
+    """Errors of sums by the rule and the length of rows."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for label, draw in (("equal", np.zeros), ("uniform in -1..0", lambda n: rng.uniform(-1, 0, n))):
+        for tokens in (1 << 10, 1 << 15, 1 << 17):
+            scores = from_float64(draw(tokens), FP16)
+            errors = []
+            for rule in SOFTMAX_SUMS.values():
+                parts = softmax_parts(scores, None, rule)
+                exact = to_float64(parts.weights[:tokens], FP16).sum()
+                error = to_float64(parts.sum, rule.acc) / exact - 1
+                errors.append("overflow" if np.isinf(error) else f"{100 * error:.2g} %" if error else "0")
+            rows.append([label, f"{tokens >> 10} K", *errors])
+    return table(["scores", "tokens", *SOFTMAX_SUMS], rows)
+
+
 # inf2-accelerator -------------------------------------------------------------------------------------------------------
 
 
@@ -1225,7 +1303,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
     cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes,
-    gemv_synthesis, gemv_memory, accelerator_registers, accelerator_measured, accelerator_fpga)}
+    gemv_synthesis, gemv_memory, softmax_presets, softmax_lengths, softmax_synthesis, softmax_fpga, softmax_sums,
+    accelerator_registers, accelerator_measured, accelerator_fpga)}
 
 
 def held(page: str) -> list[str]:
