@@ -186,7 +186,7 @@ class AxiRig:
         Parameters
         ----------
         seed : of the stalls
-        loads : words that will be loaded
+        loads : words that a drive will have loaded in the end; 0 without a drive
         latency : clocks from the address of a burst to its first word, at least
         stalls : chance of a stall on every channel of the buses
         pattern_clocks : items of ``pace`` that the episode has; 0: the memory moves any number of words in a clock

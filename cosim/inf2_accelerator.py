@@ -214,8 +214,8 @@ def _plan(config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: i
         plan.write(address["events"], 3)
         if error in (JobError.NONE, JobError.WRITE):
             plan.written.append(_output(config, shard, job, config.masked(job, shard.bits)))
-    plan.setup = _rig(config, room).setup(seed=int(rng.integers(1 << 30)), loads=plan.loaded, latency=episode.latency,
-                                          stalls=stalls, pattern_clocks=pattern)
+    plan.setup = _rig(config, room).setup(seed=int(rng.integers(1 << 30)), loads=plan.loaded if episode.drive else 0,
+                                          latency=episode.latency, stalls=stalls, pattern_clocks=pattern)
     return plan
 
 
