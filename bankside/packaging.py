@@ -6,6 +6,7 @@ hand: the tests read the files, and lint the kernel's Verilog.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
@@ -43,7 +44,7 @@ def _core(selection: Selection, module: str) -> str:
     return f"""CAPI=2:
 # {selection.unit.name} {selection.label}
 name: bankside:{selection.unit.name}:{module}:{__version__}
-description: {selection.unit.summary}
+description: {json.dumps(selection.unit.summary)}
 filesets:
   rtl:
     files:
@@ -98,8 +99,8 @@ endmodule
 
 
 def _pointers(config: Any, registers: Sequence[Register]) -> list[Register]:
-    """Registers that hold an address of the memory: as wide as its addresses."""
-    return [one for one in registers if one.access == "rw" and one.bits == config.address_bits]
+    """Registers that hold an address of the memory."""
+    return [one for one in registers if one.name in config.pointers]
 
 
 def _kernel_xml(config: Any, module: str, registers: Sequence[Register]) -> str:

@@ -194,6 +194,11 @@ class Inf2AcceleratorConfig(UnitConfig):
             Register("arrived_v", 0x68, tokens, "rw", description="rows that lie at `v` by now; the job waits for others"),
         )
 
+    @property
+    def pointers(self) -> tuple[str, ...]:
+        """Registers that hold an address of the memory."""
+        return ADDRESSES
+
     # Ports -----------------------------------------------------------------------------------------------------------
 
     def ports(self) -> tuple[Port, ...]:

@@ -46,7 +46,7 @@ def test_kernel_description_has_the_registers(unit):
     registers = {one.name: one for one in selection.config.registers}
     assert given == {name: one.offset for name, one in registers.items() if one.access == "rw"}
     pointers = [one.get("name") for one in kernel.iter("arg") if one.get("addressQualifier") == "1"]
-    assert set(pointers) >= {"q", "k", "v", "output"}
+    assert pointers == ["q", "k", "v", "new_k", "new_v", "output", "mask"]
     assert kernel.find("ports/port[@name='m_axi']").get("dataWidth") == str(selection.config.data_bits)
 
 
@@ -63,7 +63,8 @@ def test_script_adds_every_register_once(unit):
 
 @pytest.mark.slow
 def test_kernel_lints(unit):
-    """The kernel connects every port of the unit, with its width."""
+    """The kernel connects every port of the unit, with its width. XRT wants a port of the name ``interrupt``."""
     selection, _ = unit
     files = generated_files(selection, "acc")
-    assert lint(files["acc.v"] + files["acc_kernel.v"], "acc_kernel") == []
+    found = lint(files["acc.v"] + files["acc_kernel.v"], "acc_kernel")
+    assert found == ["SYMRSVDWORD: Symbol matches C++ common word: 'interrupt'"]
