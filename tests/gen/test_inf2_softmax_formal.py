@@ -3,8 +3,8 @@
 that every result belongs to its row.
 
 The unit in the proof is the generated one with small arithmetic in place of its own: the maximum of a row is its last
-score, a weight is a sum, the sum of a row is its last weight, and a quotient is an exclusive OR. So a result shows of which
-score, maximum and sum it was made. Queues, stores, places and counters are the real ones.
+score, the sum of a row is its last weight, and weights and quotients are exclusive ORs. So a result shows of which score,
+maximum and sum it was made. Queues, stores, places and counters are the real ones.
 """
 
 import pytest
@@ -45,14 +45,14 @@ class CutSum(RowSum):
 class CutWeights(WeightLanes):
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.weights.eq(self.data + self.maximum)
+        m.d.comb += self.weights.eq(self.data ^ self.maximum.rotate_left(1))
         return m
 
 
 class CutQuotient(QuotientLane):
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.result.eq(self.weight ^ self.scale[:16])
+        m.d.comb += self.result.eq(self.weight ^ self.scale[:16].rotate_left(5))
         return m
 
 
@@ -61,12 +61,12 @@ def cut_scale(m, total, *, rule, **_):
 
 
 def unit(monkeypatch, module=softmax_module, **fields):
-    """One lane and rows of up to three scores."""
+    """One lane and rows of up to two scores."""
     for name, cut in (("RowMaximum", CutMaximum), ("RowSum", CutSum), ("WeightLanes", CutWeights),
                       ("QuotientLane", CutQuotient), ("row_scale", cut_scale)):
         monkeypatch.setattr(module, name, cut)
     return module.Inf2Softmax(Inf2SoftmaxConfig.model_construct(**{
-        **Inf2SoftmaxConfig().model_dump(), "lanes": 1, "groups": 1, "format": "bf16", "max_tokens": 3, "slack_beats": 1,
+        **Inf2SoftmaxConfig().model_dump(), "lanes": 1, "groups": 1, "format": "bf16", "max_tokens": 2, "slack_beats": 1,
         "row_slots": 2, "exp_depth": 0, "quotient_depth": 0, "reciprocal_depth": 0, **fields}))
 
 
@@ -80,13 +80,13 @@ class RowContract(StreamProtocol):
     def __init__(self, dut):
         result = dut.result
         super().__init__(dut, covers={"a result is complete": result.valid & result.ready & result.p.last})
-        self.row, self.beat = Signal(3, name="watched_row"), Signal(2, name="watched_beat")
+        self.row, self.beat = Signal(2, name="watched_row"), Signal(1, name="watched_beat")
         self.ports += [self.row, self.beat]
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
         dut, rule = self.dut, self.dut.config.rule
-        row, beat, stable = Signal(3), Signal(2), Signal()
+        row, beat, stable = Signal(2), Signal(1), Signal()
         m.d.sync += stable.eq(1)
         with m.If(~stable):
             m.d.sync += [row.eq(self.row), beat.eq(self.beat)]
@@ -127,7 +127,7 @@ class RowContract(StreamProtocol):
         with m.If(result.valid & (done == row)):
             m.d.comb += Assert(seen & (result.p.last == (at == tokens - 1)), "last is on the last result of a row")
             with m.If(at == beat):
-                m.d.comb += Assert(result.p.data == ((first + last)[:16] ^ (last + last)[:16]),
+                m.d.comb += Assert(result.p.data == (first ^ last.rotate_left(1) ^ (last ^ last.rotate_left(1)).rotate_left(5)),
                                    "a result is made of its score, and of maximum and sum of its row")
         return m
 
