@@ -14,10 +14,9 @@ import contextlib
 import os
 import subprocess
 import tempfile
-import time
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -109,7 +108,7 @@ class LiveUnit:
 
     Attributes
     ----------
-    clocks, steps, seconds : of all steps so far; seconds are the time that the steps took
+    clocks, steps, seconds : of all steps so far; seconds are processor time of the steps in the simulation
     """
 
     def __init__(self, config: Contracted, verilog: str, top: str) -> None:
@@ -120,7 +119,6 @@ class LiveUnit:
         self._unit = streams_alone(config, verilog, top)
         self.clocks = self.steps = 0
         self.seconds = 0.0
-        self._began = 0.0
         self._last: _Answer | None = None
         self._targets: dict[str, int] = {}
         model = self._build(waves=False)
@@ -193,7 +191,6 @@ class LiveUnit:
                 parts.append(np.ascontiguousarray(block.payload).tobytes())
         self._targets = {name: int(targets.get(name, 0)) for name in self.outputs}
         parts.append(_words(*self._targets.values()))
-        self._began = time.perf_counter()
         self._send(b"".join(parts), step=True)
 
     def finish(self) -> LiveStep:
@@ -208,7 +205,7 @@ class LiveUnit:
             assert self._process.stdout is not None
             self._last = _read_answer(self._process.stdout, len(self.inputs), list(self.outputs.values()))
         hung, left, step = self._last.parsed(self.outputs)
-        self.seconds += time.perf_counter() - self._began
+        self.seconds += self._last.ns * 1e-9
         self.steps += 1
         self.clocks += step.clocks
         which = f"{self._unit[1]}: step {self.steps - 1}"
@@ -320,11 +317,13 @@ class LiveUnit:
 
 @dataclass(frozen=True)
 class _Answer:
-    """An answer as it comes through the pipe: state and clocks, items left, and cycles and payloads of each output."""
+    """An answer as it comes through the pipe: state and clocks, items left, cycles and payloads of each output. Its
+    processor time is no part of it when answers are compared."""
 
     head: bytes
     left: bytes
     outputs: tuple[tuple[bytes, bytes], ...]
+    ns: int = field(compare=False)
 
     def parsed(self, ports: Mapping[str, StreamPort]) -> tuple[bool, list[int], LiveStep]:
         hung, clocks = np.frombuffer(self.head, "<u4").tolist()
@@ -342,11 +341,11 @@ def _read_answer(pipe: IO[bytes], inputs: int, outputs: Sequence[StreamPort]) ->
             raise EOFError
         return data
 
-    head, left, streams = take(8), take(4 * inputs), []
+    head, ns, left, streams = take(8), int.from_bytes(take(8), "little"), take(4 * inputs), []
     for port in outputs:
         count = int.from_bytes(take(4), "little")
         streams.append((take(4 * count), take(count * port.payload_bytes)))
-    return _Answer(head, left, tuple(streams))
+    return _Answer(head, left, tuple(streams), ns)
 
 
 def _words(*numbers: int) -> bytes:
