@@ -26,7 +26,7 @@ import numpy as np
 
 from ..constraints.errors import CheckFailed
 from ..constraints.workspace import cache_folder
-from .build import build_driver
+from .build import build_driver, model_arguments
 from .campaign import CLOCKS_PER_ITEM, PATIENCE, Contracted, streams, streams_alone
 from .streams import Items, StreamPort
 
@@ -127,15 +127,16 @@ class LiveUnit:
         self._folder = tempfile.TemporaryDirectory(prefix="run-", dir=base)
         self._journal = open(Path(self._folder.name) / "journal.bin", "w+b")  # noqa: SIM115 (closed by close)
         self._sent: list[_Sent] = []
-        self._process = subprocess.Popen([str(model / "bench")], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                         stderr=subprocess.DEVNULL, start_new_session=True)
+        self._process = _begun(model)
         # A simulation whose owner forgets it ends too.
         self._end = weakref.finalize(self, _ended, self._process, self._journal, self._folder)
 
     def _build(self, waves: bool) -> Path:
         verilog, top = self._unit
         text = _template().render(top=top, inputs=list(self.inputs.values()), outputs=list(self.outputs.values()))
-        return build_driver(verilog, top, live_wrapper(self.config, top), {"live.cpp": text}, waves=waves)
+        return build_driver(verilog, top, live_wrapper(self.config, top), {"live.cpp": text}, waves=waves,
+                            # A waveform is short, and the code that writes it takes the compiler long.
+                            level="0" if waves else None)
 
     def __enter__(self) -> LiveUnit:
         return self
@@ -293,8 +294,7 @@ class LiveUnit:
     def _replayed(self, model: Path, commands: Sequence[_Sent], arguments: list[str], number: int) -> _Answer | None:
         """Answer to step ``number`` of a new simulation that gets some of the commands; None if it crashed."""
         outputs = list(self.outputs.values())
-        process = subprocess.Popen([str(model / "bench"), *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
-                                   stderr=subprocess.DEVNULL, start_new_session=True)
+        process = _begun(model, *arguments)
         assert process.stdin is not None and process.stdout is not None
         answer = None
         self._journal.flush()
@@ -366,6 +366,11 @@ def _runs(addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         return np.zeros(0, np.int64), np.zeros(0, np.int64)
     starts = np.flatnonzero(np.diff(addresses, prepend=addresses[0] - 2) != 1)
     return addresses[starts], np.diff(starts, append=len(addresses))
+
+
+def _begun(model: Path, *arguments: str) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([str(model / "bench"), *arguments, *model_arguments()], stdin=subprocess.PIPE,
+                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
