@@ -23,7 +23,7 @@ def write_model(folder: Path, *, seed=1, hidden=64, layers=2, heads=4, kv_heads=
               "max_position_embeddings": context, "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "hidden_act": "silu",
               "tie_word_embeddings": tied, "torch_dtype": "float16", **config}
     (folder / "config.json").write_text(json.dumps(values))
-    tensors = {"model.embed_tokens.weight": rng.normal(size=(vocabulary, hidden)),
+    tensors = {"model.embed_tokens.weight": rng.normal(size=(vocabulary, hidden)) * 0.2,
                "model.norm.weight": 1 + 0.1 * rng.normal(size=hidden)}
     if not tied:
         tensors["lm_head.weight"] = rng.normal(size=(vocabulary, hidden)) * hidden**-0.5

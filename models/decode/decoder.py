@@ -22,11 +22,13 @@ class StepInfo:
     Attributes
     ----------
     weights : mean attention of float32 over layers and heads, of shape ``(tokens, all tokens)``
+    selected : share of the heads whose query takes a token, of the same shape; None without sparse attention
     error : squared norms of the differences from float32's attention on the same numbers, and of this attention, of shape
         ``(2, layers, heads)``
     """
 
     weights: np.ndarray | None = None
+    selected: np.ndarray | None = None
     error: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, 0)))
 
 
@@ -83,6 +85,7 @@ class Decoder:
         cos = np.cos(angles).astype(np.float32)
         sin = (np.sin(angles) * np.where(np.arange(shape.head_dim) < half, -1, 1)).astype(np.float32)
         self.seen.weights = np.zeros((len(tokens), positions[-1] + 1), np.float32)
+        self.seen.selected = None if backend.selection is None else np.zeros_like(self.seen.weights)
         self.captured = []
         x = backend.embed(model.embedding[tokens])
         for number, w in enumerate(self.layers):
@@ -123,7 +126,8 @@ class Decoder:
         if exact:
             self._exact[layer] = [(exact[0], exact[1])]
         out = np.empty_like(q)
-        weights = np.zeros((shape.kv_heads, new, self.length + new), np.float32) if self.watch else None
+        weights, taken = (np.zeros((shape.kv_heads, new, self.length + new), np.float32) if wanted else None
+                          for wanted in (self.watch, backend.selection is not None))
 
         def group_of(head: int) -> None:
             mine = slice(head * group, (head + 1) * group)
@@ -131,6 +135,8 @@ class Decoder:
             lists = dense
             if backend.selection is not None:
                 lists = backend.selection.choose(queries, exact[0][:, head], counts)
+                assert taken is not None
+                np.add.at(taken[head], (lists.owners % new, lists.tokens), 1)
             got = backend.attention(Place(layer, head), queries, keys[:, head], cached[:, head], lists)
             out[:, mine] = got.reshape(group, new, -1).swapaxes(0, 1)
             if weights is not None:
@@ -149,4 +155,6 @@ class Decoder:
                 list(pool.map(group_of, range(shape.kv_heads)))
         if weights is not None and self.seen.weights is not None:
             self.seen.weights += weights.sum(axis=0) / (shape.layers * shape.heads)
+        if taken is not None and self.seen.selected is not None:
+            self.seen.selected += taken.sum(axis=0) / (shape.layers * shape.heads)
         return out

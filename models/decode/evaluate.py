@@ -35,8 +35,10 @@ class Run:
     logits : float32 of shape ``(tokens, vocabulary)``: after each token; None for a token that nothing follows
     reference : the same of float32 on the same tokens
     error : relative L2 error of attention, of shape ``(layers, heads)``
-    weights : mean attention of float32 of the last token
+    weights : mean attention of float32 over layers and heads, of shape ``(tokens, tokens)``
+    selected : share of the heads whose query takes a token, of the same shape; None without sparse attention
     details : of the backend
+    interrupted : whether the user ended a free run early
     """
 
     tokens: np.ndarray
@@ -45,7 +47,9 @@ class Run:
     reference: np.ndarray
     error: np.ndarray
     weights: np.ndarray
+    selected: np.ndarray | None
     details: dict[str, Any]
+    interrupted: bool = False
 
 
 @dataclass(frozen=True)
@@ -76,41 +80,55 @@ def teacher_forced(model: Model, backend: Backend, tokens: np.ndarray, *, refere
     decoder = Decoder(model, backend, len(tokens), watch=True)
     backend.arrive(weights)
     got = decoder.forward(tokens)
-    return Run(tokens, len(tokens), got, logits, _error(decoder), weights, backend.details())
+    return Run(tokens, len(tokens), got, logits, _error(decoder), weights, decoder.seen.selected, backend.details())
 
 
 def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sampling: Sampling | None = None,
              progress: Callable[[int], None] = lambda token: None) -> Run:
     """``count`` tokens behind a prompt, one by one. Float32 sees the same tokens. ``progress`` gets each token.
 
-    An interruption ends the run early; at least the prompt must be done.
+    An interruption ends the run early, if the prompt is done.
     """
     sampling = sampling or Sampling()
     room = len(prompt) + count
     exact, decoder = (Decoder(model, one, room, watch=True) for one in (Backend(), backend))
     random = np.random.default_rng(sampling.seed)
-    tokens, new = list(np.asarray(prompt).tolist()), np.asarray(prompt, np.int64)
-    logits, reference = [], []
-    weights = np.zeros((0, 0), np.float32)
-    while True:
-        expected = exact.forward(new)
-        assert exact.seen.weights is not None
-        weights = exact.seen.weights
-        backend.arrive(weights)
-        got = decoder.forward(new)
-        logits.append(got)
-        reference.append(expected)
-        if len(tokens) == room:
-            break
-        chosen = _choose(got[-1], sampling, random)
-        try:
+    tokens, new = np.asarray(prompt, np.int64), np.asarray(prompt, np.int64)
+    steps: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = []
+    interrupted = False
+    try:
+        while True:
+            expected = exact.forward(new)
+            assert exact.seen.weights is not None
+            backend.arrive(exact.seen.weights)
+            got = decoder.forward(new)
+            steps.append((got, expected, exact.seen.weights, decoder.seen.selected))
+            if len(tokens) == room:
+                break
+            chosen = _choose(got[-1], sampling, random)
+            tokens, new = np.append(tokens, chosen), np.array([chosen])
             progress(chosen)
-        except KeyboardInterrupt:
-            break
-        tokens.append(chosen)
-        new = np.array([chosen])
-    return Run(np.array(tokens), len(prompt), np.concatenate(logits), np.concatenate(reference), _error(decoder), weights,
-               backend.details())
+    except KeyboardInterrupt:
+        if not steps:
+            raise
+        interrupted = True
+    logits, reference = (np.concatenate([step[n] for step in steps]) for n in range(2))
+    weights, selected = (_square([step[n] for step in steps]) for n in (2, 3))
+    assert weights is not None
+    return Run(tokens[:len(logits)], len(prompt), logits, reference, _error(decoder), weights, selected, backend.details(),
+               interrupted)
+
+
+def _square(steps: list[Any]) -> np.ndarray | None:
+    """Rows of all steps, as long as the last one."""
+    if steps[-1] is None:
+        return None
+    out = np.zeros((sum(len(step) for step in steps), steps[-1].shape[1]), np.float32)
+    first = 0
+    for step in steps:
+        out[first:first + len(step), :step.shape[1]] = step
+        first += len(step)
+    return out
 
 
 def _choose(logits: np.ndarray, sampling: Sampling, random: np.random.Generator) -> int:

@@ -86,11 +86,11 @@ class PamBackend(UnitBackend):
         system = load_system("pam")
         assert isinstance(system, TieredPimSystem)
         self.file, self.ratios = system.pim, system.ratios(model.shape)
-        run, shares = self.file.placement.run_tokens, sum(tier.share for tier in self.tiers)
-        # Every group has space for a run more, so that no run is cut.
-        shapes = [TierShape(tier.name, 1, tier.slice.groups,
-                            run * (-(-room * tier.share // (shares * tier.slice.groups * run)) + 1)) for tier in self.tiers]
-        self.table = KvTable(shapes, window=self.file.placement.window, run_tokens=run)
+        shares = sum(tier.share for tier in self.tiers)
+        shapes = [TierShape(tier.name, 1, tier.slice.groups, -(-room * tier.share // (shares * tier.slice.groups)))
+                  for tier in self.tiers]
+        self.table = KvTable(shapes, window=self.file.placement.window,
+                             run_tokens=self.file.placement.run_tokens)
         self.request = self.table.add([0], [room])
         self.by_tier, self._orders, self._units, self._new = [], [], [], 0
 

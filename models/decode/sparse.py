@@ -63,7 +63,7 @@ class Quest(Selection):
 
     def choose(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray) -> Lists:
         pages = len(k) // self.PAGE
-        whole = k[:pages * self.PAGE].reshape(pages, self.PAGE, -1).astype(np.float32)
+        whole = k[:pages * self.PAGE].reshape(pages, self.PAGE, k.shape[1]).astype(np.float32)
         bound = np.maximum(q, 0) @ whole.max(axis=1).T + np.minimum(q, 0) @ whole.min(axis=1).T
         out = []
         for n, count in enumerate(counts.tolist()):

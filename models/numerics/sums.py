@@ -323,7 +323,7 @@ def fields(bits, fmt):
 
 
 @compiled
-def _added(a, b, fmt):
+def added(a, b, fmt):
     """Sum of two numbers of a format of up to 24 bits of precision."""
     infinity = fmt[1] << fmt[0]
     nan = infinity | np.int64(1) << (fmt[0] - 1)
@@ -409,7 +409,7 @@ def _pair(q, k, window, fmt, io, lanes, slices, adds):
             exponent = grown
             at = stop
         one = _result(value, exponent, flags, unit, fmt)
-        bits = _added(bits, one, fmt) if number and adds else one
+        bits = added(bits, one, fmt) if number and adds else one
     return bits
 
 
@@ -496,7 +496,7 @@ def _scores(qbits, qv, qe, qodd, kbits, kv, ke, kodd, counts, window, powers, fm
                     at = stop
                 for j in range(n):
                     one = _result(np.int64(value[j]), np.int64(exponent[j]), flags[j], unit, fmt)
-                    row[j] = _added(row[j], one, fmt) if number and adds else one
+                    row[j] = added(row[j], one, fmt) if number and adds else one
 
 
 @compiled
@@ -564,7 +564,7 @@ def _mixtures(pbits, pv, pe, vbits, vv, ve, vodd, tokens, first, starts, tile, w
                     low = stop
                 for d in range(dim):
                     one = _result(np.int64(value[d]), np.int64(exponent[d]), flags[d], unit, fmt)
-                    row[d] = _added(row[d], one, fmt) if begun and adds else one
+                    row[d] = added(row[d], one, fmt) if begun and adds else one
                 begun = True
                 if low >= high:
                     break
