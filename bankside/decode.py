@@ -21,7 +21,7 @@ from .sources import note_sources
 
 if TYPE_CHECKING:
     from bankside.cosim.live_decode import RtlHeads
-    from bankside.models.decode import Backend, Compared, Run
+    from bankside.models.decode import Backend, Compared
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
 
@@ -166,7 +166,8 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         "attention_error": [[_finite(float(value)) for value in row] for row in run.error],
         "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
         "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
-        "details": details, "compared": rows, "hazards": None, "rtl": None if heads is None else heads.figures(), "time_per_token_us": time, "energy_per_token_mj": energy,
+        "details": details, "compared": rows, "hazards": None,
+        "rtl": None if heads is None else heads.figures(), "time_per_token_us": time, "energy_per_token_mj": energy,
         "records": sources, "notes": notes, "tools": tool_versions()}
     if measured:
         result["hazards"] = [{key: _plain(value) for key, value in asdict(one).items()}
@@ -247,8 +248,8 @@ def decode_text(result: Mapping[str, Any]) -> str:
     if result["time_per_token_us"] is not None:
         lines.append(f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ")
     if result["rtl"] is not None:
-        lines.append("in RTL               {heads} heads, {tokens} tokens, {clocks} clocks, {clocks_per_second:,.0f} clocks/s, "
-                     "{mismatches} mismatches".format(**result["rtl"]))
+        lines.append("in RTL               {heads} heads, {tokens} tokens, {clocks} clocks, {clocks_per_second:,.0f} "
+                     "clocks/s, {mismatches} mismatches".format(**result["rtl"]))
     for one in result["compared"]:
         lines.append(f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
                      f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats")

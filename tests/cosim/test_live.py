@@ -17,49 +17,17 @@ from bankside.cosim.live_unit import Gather, LiveUnit, _runs
 from bankside.cosim.live_units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
 from bankside.cosim.pam_pu import random_episode, stimulus
 from bankside.cosim.pam_ru import random_merge
-from bankside.cosim.request import Part
-from bankside.generate import verilog
 from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import local_attention
 from bankside.models.pam.ru import Partial
-from bankside.registry import UNITS
-from bankside.selection import select
+
+from .live_parts import pam_part, part_of
 
 DIM = 8
 
-#: Around the unit: the lowest bit of one of its results is inverted, of all results since reset.
-WRONG = """
-module pam_pu(input clk, input rst, input [{command}:0] command__payload, input command__valid, output command__ready,
-              input [{beat}:0] query__payload, input query__valid, output query__ready,
-              input [{beat}:0] kv__payload, input kv__valid, output kv__ready,
-              output [{result}:0] result__payload, output result__valid, input result__ready);
-  wire [{result}:0] right;
-  integer wrong, count;
-  initial if (!$value$plusargs("wrong=%d", wrong)) wrong = -1;
-  assign result__payload = right ^ {{{result}'d0, count == wrong}};
-  always @(posedge clk) if (rst) count <= 0; else if (result__valid && result__ready) count <= count + 1;
-  pam_pu_right unit(.clk(clk), .rst(rst), .command__payload(command__payload), .command__valid(command__valid),
-    .command__ready(command__ready), .query__payload(query__payload), .query__valid(query__valid),
-    .query__ready(query__ready), .kv__payload(kv__payload), .kv__valid(kv__valid), .kv__ready(kv__ready),
-    .result__payload(right), .result__valid(result__valid), .result__ready(result__ready));
-endmodule
-"""
-
-
-def part_of(name, **latency):
-    selection = select(name, sets=UNITS[name].trial.sets)
-    return Part(selection.config, verilog(selection), UNITS[name].module, latency)
-
-
 @pytest.fixture(name="pam", scope="module")
 def _pam():
-    """The smallest ``pam-pu``. One result of it can be wrong: ``+wrong=NUMBER``."""
-    part = part_of("pam-pu", last_k_to_first_v=40)
-    config = part.config
-    around = WRONG.format(command=config.command_layout.bits - 1, beat=config.beat_layout.bits - 1,
-                          result=config.result_layout.bits - 1)
-    text = part.verilog.replace("module pam_pu(", "module pam_pu_right(", 1) + around
-    return Part(config, text, part.module, part.latency)
+    return pam_part()
 
 
 def draw(rng, fmt, *shape, scale=1.0):
