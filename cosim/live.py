@@ -7,27 +7,28 @@ token, layer, head and tile, and a waveform shows the cycles around it.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
-from typing import Protocol, Self
+from typing import Self
 
 import numpy as np
 
 from ..constraints.errors import CheckFailed, ConfigError
 from ..constraints.memory import load_memory
 from ..constraints.units.pam_pu import BEAT_DTYPE, PamPuConfig, Step
-from ..models.pam.pu import Partials, local_attention
+from ..models.numerics.sums import Lists
+from ..models.pam.batch import local_attention_lists
+from ..models.pam.pu import Partials
 from .live_unit import Gather, LiveStep, LiveUnit
 from .pam_partials import beat_name
 from .pam_pu import _received, measured_timing, result_beats
 from .request import Part
 from .streams import Items
 
-__all__ = ["Bank", "Figures", "LivePamPu", "Named", "PamRequest", "RtlMismatch", "Simulations", "check_heads"]
+__all__ = ["Bank", "Figures", "LivePamPu", "Named", "PamRequest", "RtlMismatch", "Simulations"]
 
 #: Cycles before and after the first wrong item that a waveform shows.
 BEFORE, AFTER = 1500, 100
@@ -35,38 +36,6 @@ BEFORE, AFTER = 1500, 100
 
 class RtlMismatch(CheckFailed):
     """The Verilog gave other bits than the functional model."""
-
-
-class HasHeads(Protocol):
-    """The shape of a model."""
-
-    @property
-    def layers(self) -> int: ...
-    @property
-    def heads(self) -> int: ...
-
-
-def check_heads(text: str, shape: HasHeads) -> list[tuple[int, int]]:
-    """Layers and query heads that ``all`` or a list such as ``0.1,3.0`` names, without repetitions.
-
-    Raises
-    ------
-    :exc:`ConfigError`
-        If the text is neither, or the model has no such layer or head.
-    """
-    if text == "all":
-        return [(layer, head) for layer in range(shape.layers) for head in range(shape.heads)]
-    chosen: dict[tuple[int, int], None] = {}
-    for part in text.split(","):
-        found = re.fullmatch(r"(\d{1,6})\.(\d{1,6})", part.strip())
-        if not found:
-            raise ConfigError(f"heads must be 'all' or LAYER.HEAD,LAYER.HEAD,..., not '{part.strip()}'")
-        layer, head = int(found[1]), int(found[2])
-        if layer >= shape.layers or head >= shape.heads:
-            raise ConfigError(f"there is no head {layer}.{head}: layers are 0..{shape.layers - 1}, query heads "
-                              f"0..{shape.heads - 1}")
-        chosen[layer, head] = None
-    return list(chosen)
 
 
 @dataclass
@@ -184,7 +153,7 @@ class PamRequest:
     Attributes
     ----------
     q : int64 bits of shape ``(head_dim,)``, already scaled by 1/sqrt(head_dim)
-    expected : result of the functional model; None: :func:`local_attention` computes it
+    expected : result of the functional model; None: :meth:`LivePamPu.model` computes it
     """
 
     bank: Bank
@@ -357,8 +326,9 @@ class LivePamPu(Simulations):
 
     def model(self, request: PamRequest) -> Partials:
         """Result of the functional model on the bits in the bank."""
-        held = self._banks[request.bank]
-        return local_attention(self.config, request.q, held.k[:request.tokens], held.v[:request.tokens])
+        held, tokens = self._banks[request.bank], request.tokens
+        return local_attention_lists(self.config, request.q[None], held.k[:tokens], held.v[:tokens],
+                                     Lists.prefixes(np.array([tokens])))
 
 
 @lru_cache(maxsize=64)
