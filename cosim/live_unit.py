@@ -85,17 +85,20 @@ def _template() -> jinja2.Template:
 
 
 def live_wrapper(config: Contracted, top: str) -> str:
-    """Text of the module ``bench`` around the unit, whose ports are named as the server's C++ names them."""
-    declared, pins = ["input wire clk", "input wire rst"], [".clk(clk)", ".rst(rst)"]
+    """Text of the module ``bench`` around the unit. Registers offer the items, so the model computes the unit's logic once
+    in a clock. The surroundings take every result at once."""
+    declared, inside, pins = ["input wire clk", "input wire rst"], [], [".clk(clk)", ".rst(rst)"]
     for port in streams(config):
-        here, there = ("input", "output") if port.is_input else ("output", "input")
-        declared += [f"{here} wire [{port.width - 1}:0] {port.name}_payload", f"{here} wire {port.name}_valid"]
-        pins += [f".{port.port}__{part}({port.name}_{part})" for part in ("payload", "valid")]
-        # The surroundings take every item at once.
+        name, bits = port.name, f"[{port.width - 1}:0]"
         if port.is_input:
-            declared.append(f"{there} wire {port.name}_ready")
-        pins.append(f".{port.port}__ready({f'{port.name}_ready' if port.is_input else ONE})")
-    return f"module bench({', '.join(declared)});\n  {top} unit({', '.join(pins)});\nendmodule\n"
+            declared += [f"input wire {bits} {name}_next", f"input wire {name}_offer", f"output wire {name}_ready"]
+            inside.append(f"  reg {bits} {name}_payload;\n  reg {name}_valid;\n  always @(posedge clk) begin\n"
+                          f"    {name}_payload <= {name}_next;\n    {name}_valid <= {name}_offer;\n  end\n")
+        else:
+            declared += [f"output wire {bits} {name}_payload", f"output wire {name}_valid"]
+        pins += [f".{port.port}__{part}({name}_{part})" for part in ("payload", "valid")]
+        pins.append(f".{port.port}__ready({f'{name}_ready' if port.is_input else ONE})")
+    return f"module bench({', '.join(declared)});\n{''.join(inside)}  {top} unit({', '.join(pins)});\nendmodule\n"
 
 
 class LiveUnit:
