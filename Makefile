@@ -16,7 +16,8 @@ demo: $(READY)
 
 # Files vary in cost from nothing to minutes, so a process that has no tests left takes half of those the other has; what
 # is left of a file stays together, and so do its fixtures.
-PYTEST := $(BIN)/python -m pytest -q -n 2 --dist worksteal
+WORKERS ?= $(shell nproc 2>/dev/null || echo 2)
+PYTEST := $(BIN)/python -m pytest -q -n $(WORKERS) --dist worksteal
 
 test: $(READY) lint
 	$(PYTEST) -m "not slow" --hypothesis-profile=repeatable $(PYTEST_ARGS)
@@ -60,7 +61,7 @@ $(DOCS_READY): requirements-docs.lock tools/setup.sh
 # After a change of dependencies. The second lock has the extra `docs` alone, in the versions of the first where both have
 # a package.
 lock:
-	$(BIN)/uv pip compile --universal --generate-hashes --extra dev pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --extra dev --extra llm pyproject.toml -o requirements.lock
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' \
 	  | $(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 -c requirements.lock - -o requirements-docs.lock
 

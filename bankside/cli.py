@@ -1380,10 +1380,11 @@ def system_names(text: str) -> list[str]:
 def _decode_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("folder", metavar="FOLDER", nargs="?", help="model: a local Hugging Face folder of the LLaMA "
                         "architecture; the model of the package by default")
-    parser.add_argument("--prompt", metavar="FILE", required=True, help="text to begin with; with --teacher-forced, the text")
+    parser.add_argument("--prompt", metavar="FILE", required=True, help="text to begin with; with --teacher-forced, the "
+                        "text itself")
     parser.add_argument("--system", metavar="S", default="float32", help="what computes the attention: float32, float16, "
-                        "pam, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention before it as in "
-                        "quest-256-pam or window-256-cent")
+                        "pam, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention before it as "
+                        "in quest-256-pam or window-256-cent")
     parser.add_argument("--tokens", metavar="N", type=positive, help="tokens to generate (default: 64); with "
                         "--teacher-forced, tokens of the text to use (default: all)")
     parser.add_argument("--teacher-forced", action="store_true", help="evaluate the text itself; generate nothing")

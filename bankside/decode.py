@@ -54,8 +54,8 @@ def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
 
 def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None
               ) -> tuple[float | None, float | None, list[str], list[str]]:
-    """Time of a token's step in µs, its energy in mJ, records, and notes, from the system's model: a single request that
-    attends to ``context`` tokens. If the system's own split does not fit the model, the fastest one that fits."""
+    """Time of a token's step in µs, its energy in mJ, records, and notes, from the system's model. A single request attends
+    to ``context`` tokens. If the system's own split does not fit the model, the fastest split that fits is taken."""
     from bankside.models.systems import MissingRecord, load_system
 
     if system is None:
@@ -79,7 +79,7 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
     best, result = min(found, key=lambda pair: pair[1].tpot_ms)
     split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
     return (result.tpot_ms * 1e3, result.energy_mj_per_token, list(best.sources),
-            [f"time and energy are those of {best.name}{split}, one request that attends to {context} tokens"])
+            [f"time and energy are from the model of {best.name}{split}, one request that attends to {context} tokens"])
 
 
 def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int | None = None, forced: bool = False,
@@ -185,12 +185,12 @@ def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, me
     from bankside.models.decode.checked import answered, parse_heads
 
     from . import generate
-    from .registry import unit
+    from .registry import unit as find_unit
     from .selection import Selection
 
-    def part(name: str, config: Any) -> Part:
-        progress(f"building {name}")
-        selection = Selection(unit(name), None, config)
+    def part(unit: str, config: Any) -> Part:
+        progress(f"building {unit}")
+        selection = Selection(find_unit(unit), None, config)
         return Part(config, generate.verilog(selection), selection.unit.module, generate.latency(selection))
 
     heads = RtlHeads(backend, model.shape, parse_heads(text, model.shape), room, part, first=first, memory=memory,
@@ -280,7 +280,8 @@ def capture_result(folder: str, text: str, output: str, *, tokens: int | None = 
     head = capture(model, found, output, hashlib.sha256(words.encode()).hexdigest())
     trace = Path(output) / "attention.jsonl"
     steps = trace_of(output, trace)
-    return {"schema": 1, "model": model.shape.name, "model_sha256": head["model_sha256"], "text_sha256": head["text_sha256"],
+    return {"schema": 1, "model": model.shape.name, "model_sha256": head["model_sha256"],
+            "text_sha256": head["text_sha256"],
             "folder": output, "tokens": len(found), "layers": model.shape.layers, "heads": model.shape.heads,
             "kv_heads": model.shape.kv_heads, "head_dim": model.shape.head_dim,
             "files": [*head["files"], "capture.json", trace.name], "trace": str(trace), "steps": steps,

@@ -29,8 +29,19 @@ __all__ = ["Measurer", "from_json", "measure_all", "to_json"]
 #: Seconds between two checks of the running processes.
 POLL_S = 0.2
 
-#: Measurements at once, if there are as many cores: each uses one, and up to 2 GB.
-AT_ONCE = 2
+#: Memory that one measurement may need, GiB: a C++ compiler at work on a large model.
+_NEEDS_GIB = 2
+
+
+def at_once() -> int:
+    """Measurements to run side by side: one for every core that this process may use, as far as the memory reaches."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    try:
+        memory_gib = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 2**30
+    except (AttributeError, ValueError, OSError):  # a system that does not say
+        return min(cores, 2)
+    return max(1, min(cores, int(memory_gib / _NEEDS_GIB)))
+
 
 
 @dataclass(frozen=True)
@@ -85,6 +96,7 @@ class Measurer:
     def __init__(self, tell: Callable[[str], None], records: str | None, limit_s: float | None = None,
                  rank: Callable[[Measurement], int] = lambda measurement: 0) -> None:
         self._tell, self._records, self._limit_s, self._rank = tell, records, limit_s, rank
+        self._at_once = at_once()
         self._queue: list[Measurement] = []
         self._running: dict[Measurement, _Run] = {}
         self._ended: dict[Measurement, Outcome] = {}
@@ -135,7 +147,7 @@ class Measurer:
             for measurement in self._queue:
                 self._end(measurement, self._late("not begun"), None)
             self._queue.clear()
-        while self._queue and len(self._running) < min(AT_ONCE, os.cpu_count() or 1):
+        while self._queue and len(self._running) < self._at_once:
             self._begin(self._queue.pop(0))
 
     def _begin(self, measurement: Measurement) -> None:

@@ -914,8 +914,8 @@ class DecodeFigures(_Part):
 
     perplexity: float | None = _key("of each token but the first, given those before it")
     bits_per_byte: float | None = _key("of the text of these tokens")
-    agreement: float = _key("share of positions at which the most probable token is float32's: all of a text, the generated "
-                            "ones of a free run")
+    agreement: float = _key("share of positions at which the most probable token is float32's: all of a text, the "
+                            "generated ones of a free run")
     first_difference: int | None = _key("first of these positions with another token")
     kl_mean_nats: float | None = _key("divergence of the system's distribution from float32's, mean over positions")
     max_abs_logit_error: float | None

@@ -198,7 +198,7 @@ class RtlHeads:
 
     def _unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists,
               want: np.ndarray) -> np.ndarray:
-        live, backend, got, bank = self._live[""], self.backend, want.copy(), Bank(place.layer, place.head)
+        live, got, bank = self._live[""], want.copy(), Bank(place.layer, place.head)
         for number, query in enumerate(lists.query.tolist()):
             named = self._named(place, query)
             if not self._chosen(named):
@@ -210,10 +210,10 @@ class RtlHeads:
                 continue
             assert isinstance(live, LiveAimChannel | LiveInf2Gemv)
             live.hold(bank, k[tokens], v[tokens])
-            alone = Lists.prefixes(np.array([len(tokens)]))
-
-            def softmax(scores: np.ndarray, alone: Lists = alone) -> np.ndarray:
-                return np.asarray(backend.softmax(scores, alone))
-
-            got[number] = live.attend(bank, q[query], len(tokens), named, softmax)
+            got[number] = live.attend(bank, q[query], len(tokens), named, self._softmax)
         return got
+
+    def _softmax(self, scores: np.ndarray) -> np.ndarray:
+        """Of the unit that follows the products."""
+        assert isinstance(self.backend, CentBackend | Inf2Backend)
+        return self.backend.softmax(scores, Lists.prefixes(np.array([len(scores)])))

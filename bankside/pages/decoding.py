@@ -5,7 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from .components import COLOURS, GRID, SEQUENCE, Card, Chart, Page, Part, bars, beside, grouped_bars, number, plain, table
+from .components import (
+    COLOURS,
+    GRID,
+    SEQUENCE,
+    Card,
+    Chart,
+    Page,
+    Part,
+    bars,
+    beside,
+    grouped_bars,
+    number,
+    plain,
+    table,
+)
 
 __all__ = ["decoded"]
 
@@ -13,6 +27,7 @@ __all__ = ["decoded"]
 def decoded(result: Mapping[str, Any]) -> Page:
     """The text with its differences, perplexities, errors, maps of attention, tokens by tier, hazards."""
     reference = result["reference"]["perplexity"]
+    ours = result["reference"]["bits_per_byte"]
     ratio = result["perplexity"] / reference if result["perplexity"] and reference else None
     free = result["mode"] == "free"
     count = len(result["tokens"])
@@ -26,7 +41,7 @@ def decoded(result: Mapping[str, Any]) -> Page:
     cards = [
         Card("perplexity", number(result["perplexity"], 4), f"float32 {number(reference, 4)}"),
         Card("over float32's", "–" if ratio is None else f"{ratio:.5f}", "ratio of perplexities"),
-        Card("bits per byte", number(result["bits_per_byte"], 4), f"float32 {number(result['reference']['bits_per_byte'], 4)}"),
+        Card("bits per byte", number(result["bits_per_byte"], 4), f"float32 {number(ours, 4)}"),
         Card("greedy agreement", f"{100 * result['agreement']:.2f} %", _difference(result)),
         Card("divergence", f"{number(result['kl_mean_nats'], 6)}", "nats, mean"),
     ]
@@ -40,12 +55,8 @@ def decoded(result: Mapping[str, Any]) -> Page:
         )
     parts = [_text(result), *_perplexities(result), _errors(result), *_maps(result), *_tiers(result), *_hazards(result)]
     if result["details"]:
-        parts.append(
-            Part(
-                "Further figures",
-                tables=(table(("figure", "value"), [(k.replace("_", " "), plain(v)) for k, v in result["details"].items()]),),
-            )
-        )
+        figures = [(name.replace("_", " "), plain(value)) for name, value in result["details"].items()]
+        parts.append(Part("Further figures", tables=(table(("figure", "value"), figures),)))
     return Page(f"{result['model']} on {result['system']}", lead, tuple(cards), tuple(parts))
 
 
@@ -96,9 +107,8 @@ def _errors(result: Mapping[str, Any]) -> Part:
     cells = [(name, *(number(value, 6) for value in row)) for name, row in zip(layers, error, strict=True)]
     numbers = table(("layer", *(f"head {n}" for n in heads)), cells)
     if shown:
-        chart = grouped_bars(
-            layers, [(f"head {n}", SEQUENCE[n]) for n in shown], [[row[n] for row in error] for n in shown], "relative L2 error"
-        )
+        names = [(f"head {n}", SEQUENCE[n]) for n in shown]
+        chart = grouped_bars(layers, names, [[row[n] for row in error] for n in shown], "relative L2 error")
     else:
         means = [sum(value or 0.0 for value in row) / len(row) for row in error]
         chart = bars(list(zip(layers, means, strict=True)), "relative L2 error, mean over heads")

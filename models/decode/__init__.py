@@ -1,4 +1,4 @@
-"""A LLaMA decoder whose attention, products, norms and activations are those of a system, bit for bit."""
+"""A LLaMA decoder whose attention, products, norms and activations a system computes, bit for bit."""
 
 from .backend import BACKENDS, Backend, Place, make_backend
 from .decoder import Decoder, StepInfo

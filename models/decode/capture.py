@@ -1,7 +1,7 @@
 """Queries, keys and values of a text in a folder, and the trace of attention that follows from them.
 
-A folder holds ``layer-NN.safetensors`` with ``q``, ``k`` and ``v`` of shapes ``(heads, tokens, head_dim)`` in float16, turned
-to their positions, and ``capture.json``: the model's configuration, digests, and the tokens.
+A folder holds ``layer-NN.safetensors`` with ``q``, ``k`` and ``v`` of shapes ``(heads, tokens, head_dim)`` in float16.
+Queries and keys are turned to their positions. ``capture.json`` has the model's configuration, digests, and the tokens.
 """
 
 from __future__ import annotations
@@ -99,8 +99,10 @@ def layers_of(folder: str | os.PathLike[str]) -> Iterator[dict[str, np.ndarray]]
 
 
 def trace_of(folder: str | os.PathLike[str], output: str | os.PathLike[str], *, compression: int = COMPRESSION) -> int:
-    """Write a trace of attention (:mod:`bankside.models.pam.sparsity`) of the second half of a captured text: at each step
-    the tokens with the largest weights, averaged over layers and heads. Returns the number of steps."""
+    """Write a trace of attention (:mod:`bankside.models.pam.sparsity`) of the second half of a captured text.
+
+    A step has the tokens with the largest weights, averaged over layers and heads. Returns the number of steps.
+    """
     total, first, count = None, 0, 0
     for layer in layers_of(folder):
         tokens = layer["q"].shape[1]

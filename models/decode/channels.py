@@ -55,8 +55,8 @@ class ChannelBackend(UnitBackend):
     def gemv(self, name: str, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         order = self.order(name, matrix.shape[1])
         if name not in self._matrices:
-            self._matrices[name] = Factors.of(_padded(bits(matrix if order is None else matrix[:, order]), self.channel.lanes),
-                                              BF16)
+            ordered = bits(matrix if order is None else matrix[:, order])
+            self._matrices[name] = Factors.of(_padded(ordered, self.channel.lanes), BF16)
         vector = bits(x if order is None else x[:, order])
         how = self.sum if self.piece is None else Sum(self.channel.window, self.channel.lanes, self.piece, then="add")
         full = np.full(len(x), len(matrix))

@@ -54,8 +54,8 @@ class Decoder:
 
     def __init__(self, model: Model, backend: Backend, room: int, *, watch: bool = False, capture: bool = False) -> None:
         if model.shape.sliding_window is not None and model.shape.sliding_window < room:
-            raise ConfigError(f"{model.shape.name} attends to {model.shape.sliding_window} tokens at most; a sliding window "
-                              f"of fewer than {room} tokens can't be decoded")
+            raise ConfigError(f"{model.shape.name} attends to {model.shape.sliding_window} tokens at most; a sliding "
+                              f"window of fewer than {room} tokens can't be decoded")
         self.model, self.backend, self.room, self.watch = model, backend, room, watch
         self.capture, self.length = capture, 0
         shape = model.shape

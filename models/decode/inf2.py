@@ -41,7 +41,8 @@ class Inf2Backend(UnitBackend):
         how = Sum(config.window, 1, config.lanes, then="add")
         counts = np.zeros(len(q), np.int64)
         np.maximum.at(counts, lists.owners, lists.tokens + 1)
-        found = convert(scores(Factors.of(q, io), Factors.of(k, io), counts, how)[lists.owners, lists.tokens], config.acc, io)
+        found = scores(Factors.of(q, io), Factors.of(k, io), counts, how)[lists.owners, lists.tokens]
+        found = convert(found, config.acc, io)
         return convert(mixtures(self.softmax(found, lists), Factors.of(v, io), lists, how), config.acc, io)
 
     def softmax(self, found: np.ndarray, lists: Lists) -> np.ndarray:

@@ -164,17 +164,18 @@ class PamBackend(UnitBackend):
         cuts = np.array([np.searchsorted(own, edges) for own in units])
         sizes = np.diff(cuts, axis=1).reshape(-1)
         mine = [order[cut[0]:cut[-1]] for order, cut in zip(tokens, cuts, strict=True)]
-        each = Lists(np.concatenate(mine), np.concatenate([[0], np.cumsum(sizes)]), np.repeat(np.arange(queries), tier.units))
+        first = np.concatenate([[0], np.cumsum(sizes)])
+        each = Lists(np.concatenate(mine), first, np.repeat(np.arange(queries), tier.units))
         local = self.local(place, tier, config.processing, q, k, v, each)
         # A group's reduction unit takes its sources in turn.
         tiles = np.diff(local.first)
         unit = np.repeat(np.arange(queries * tier.units), tiles)
         tile = np.arange(len(unit)) - np.repeat(local.first[:-1], tiles)
         order = np.lexsort((unit, tile, unit // banks))
-        first = local.first[::banks]
+        groups = local.first[::banks]
         partial = Partial(local.m, np.zeros_like(local.m), local.l, local.o)
         alone = config.groups == 1
-        reduced = merge_lists(config.reduction, partial, order, first, normalise=False)
+        reduced = merge_lists(config.reduction, partial, order, groups, normalise=False)
         if alone:
             return reduced
         level, width = reduced, config.groups
@@ -212,7 +213,8 @@ def _level(config: PamSliceConfig, level: Reduced, width: int, sizes: Sequence[i
         if size == 1:
             out.append(Reduced(level.m[order], level.scale[order], level.l[order], level.o[order]))
             continue
-        out.append(merge_lists(merger(config.tree.unit, size), level, order, np.arange(queries + 1) * size, normalise=False))
+        unit, each = merger(config.tree.unit, size), np.arange(queries + 1) * size
+        out.append(merge_lists(unit, level, order, each, normalise=False))
     parts = [np.stack([getattr(one, name) for one in out], axis=1) for name in ("m", "scale", "l", "o")]
     return Reduced(*(part.reshape(-1, *part.shape[2:]) for part in parts))
 

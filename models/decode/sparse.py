@@ -1,7 +1,7 @@
 """Selections of tokens that a query attends to, before any backend.
 
-Source: StreamingLLM's window with sinks; Quest (ICML 2024) as STARC describes it: pages of 16 tokens, the smallest and the
-largest element of a page's keys in each dimension, and an upper bound of the scores of a page.
+Source: a window with sinks; Quest as STARC describes it. Quest has pages of 16 tokens. The smallest and the largest element
+of a page's keys in each dimension give an upper bound of its scores.
 """
 
 from __future__ import annotations

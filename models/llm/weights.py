@@ -175,7 +175,9 @@ def _tensors(folder: Path, shape: ModelShape) -> dict[str, np.ndarray]:
     for file in _files(folder):
         try:
             entries = safetensors.deserialize(file.read_bytes())
-        except (safetensors.SafetensorError, OSError) as error:
+        except OSError as error:
+            raise ConfigError(f"{file}: {error.strerror}") from None
+        except safetensors.SafetensorError as error:
             raise ConfigError(f"{file}: not a safetensors file: {str(error).splitlines()[0]}") from None
         for name, entry in entries:
             if name not in expected and name in spare:

@@ -211,7 +211,8 @@ def pair_scores(q: Factors, k: Factors, queries: np.ndarray, tokens: np.ndarray,
     """Product of each query with one key: bits of shape ``(pairs,)``."""
     out = np.zeros(len(queries), np.int64)
     _pairs(q.bits, k.bits, np.ascontiguousarray(queries, np.int64), np.ascontiguousarray(tokens, np.int64), how.numbers,
-           format_numbers(how.window.result), format_numbers(how.io), how.lanes, how.sizes(q.bits.shape[-1]), how.then == "add", out)
+           format_numbers(how.window.result), format_numbers(how.io), how.lanes, how.sizes(q.bits.shape[-1]),
+           how.then == "add", out)
     return out
 
 
@@ -235,8 +236,8 @@ def mixtures(probabilities: np.ndarray, v: Factors, lists: Lists, how: Sum, tile
     slices = how.slices if isinstance(how.slices, int) else (1 << 62)
     out = np.zeros((starts[-1], v.bits.shape[-1]), np.int64)
     _mixtures(p.bits, p.value, p.exponent, v.bits, v.value, v.exponent, v.odd, lists.tokens, lists.first, starts, size,
-              how.numbers, how.powers, format_numbers(how.window.result), format_numbers(how.io), how.lanes, slices, how.then == "add",
-              out)
+              how.numbers, how.powers, format_numbers(how.window.result), format_numbers(how.io), how.lanes, slices,
+              how.then == "add", out)
     return out
 
 
@@ -258,8 +259,8 @@ def softmax_powers(values: np.ndarray, lists: Lists, tile: int | None, fmt: Floa
     largest, total = np.zeros(starts[-1], np.int64), np.zeros(starts[-1], np.int64)
     numbers = table_numbers(table, fmt)
     sums = np.zeros(2, np.int64) if window is None else np.array([window.fraction_bits, 1], np.int64)
-    _softmax(np.ascontiguousarray(values, np.int64), lists.first, starts, size, format_numbers(fmt), format_numbers(io), numbers,
-             np.asarray(table.values, np.int64), np.asarray(table.slopes, np.int64), nan_counts, sums,
+    _softmax(np.ascontiguousarray(values, np.int64), lists.first, starts, size, format_numbers(fmt), format_numbers(io),
+             numbers, np.asarray(table.values, np.int64), np.asarray(table.slopes, np.int64), nan_counts, sums,
              format_numbers(io if window is None else window.result), powers, largest, total)
     return largest, powers, total
 

@@ -14,7 +14,8 @@ from .ru import FLUSH, Partial, Reduced, shift
 __all__ = ["merge_lists"]
 
 
-def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first: np.ndarray, *, normalise: bool) -> Reduced:
+def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first: np.ndarray, *,
+                normalise: bool) -> Reduced:
     """Merge several lists of partial results.
 
     Parameters
@@ -68,7 +69,7 @@ def _values(fmt: FloatFormat) -> np.ndarray:
 
 @compiled
 def _sum(sa, a, ea, sb, b, eb, fmt, flush):
-    """Bits of the sum of two finite numbers ``magnitude * 2**exponent`` below 2**36, rounded once. ``flush``: what is below
+    """Bits of the sum of two finite numbers ``magnitude * 2**exponent`` below 2**36, rounded once. ``flush``: a sum below
     the normal range becomes zero."""
     if a == 0 and b == 0:
         return (sa & sb) << fmt[3]
@@ -119,12 +120,12 @@ def _moved(bits, steps, fmt):
 
 
 @compiled
-def _fused_l(weight, l, old, io, acc):
-    """``weight * l + old`` in the accumulation format; subnormal numbers count as zeros."""
+def _fused(weight, total, old, io, acc):
+    """``weight * total + old`` in the accumulation format; subnormal numbers count as zeros."""
     infinity = acc[1] << acc[0]
     nan = infinity | np.int64(1) << (acc[0] - 1)
     sw, ew, w, iw, nw = fields(weight, io)
-    sx, ex, x, ix, nx = fields(l, acc)
+    sx, ex, x, ix, nx = fields(total, acc)
     sy, ey, y, iy, ny = fields(old, acc)
     if x >> acc[0] == 0:
         x = np.int64(0)
@@ -198,7 +199,7 @@ def _merge(m, scale, total, o, values, order, first, score, io, acc, numbers, ta
                 weight = np.int64(0)
             if nx or ny or (ix and sx == 0):
                 weight = io_nan
-            run_l = _fused_l(weight, total[at], np.int64(0) if start else _moved(run_l, steps, acc), io, acc)
+            run_l = _fused(weight, total[at], np.int64(0) if start else _moved(run_l, steps, acc), io, acc)
             factor = values[weight]
             down = 2.0 ** -np.float64(steps)
             if start:

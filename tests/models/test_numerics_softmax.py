@@ -9,7 +9,17 @@ import pytest
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32
 from bankside.constraints.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32, SoftmaxRule
-from bankside.models.numerics import add, convert, divide, from_float64, is_nan, maximum, round_to_format, softmax_exp, to_float64
+from bankside.models.numerics import (
+    add,
+    convert,
+    divide,
+    from_float64,
+    is_nan,
+    maximum,
+    round_to_format,
+    softmax_exp,
+    to_float64,
+)
 from bankside.models.numerics.softmax import (
     masked_scores,
     row_maximum,

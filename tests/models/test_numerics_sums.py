@@ -1,5 +1,6 @@
 """Sums of products in compiled loops against the operators one by one, for numbers and for any bits."""
 
+import os
 import subprocess
 import sys
 
@@ -24,7 +25,17 @@ from bankside.models.numerics import (
     softmax_exp,
     to_float64,
 )
-from bankside.models.numerics.sums import Factors, Lists, Sum, added, format_numbers, mixtures, scores, softmax_powers, value_bits
+from bankside.models.numerics.sums import (
+    Factors,
+    Lists,
+    Sum,
+    added,
+    format_numbers,
+    mixtures,
+    scores,
+    softmax_powers,
+    value_bits,
+)
 from bankside.models.pam.merging import merge_lists
 from bankside.models.pam.ru import Partial, reduce_partials
 
@@ -68,7 +79,7 @@ def test_registers_of_a_channel(name, special):
 def test_tiles_of_the_gemv_engine(name, special):
     config, rng = GEMVS[name], np.random.default_rng(2)
     io = config.io
-    q, k, v = numbers(rng, io, 72, 1, special), numbers(rng, io, (70, 72), 1, special), numbers(rng, io, (70, 72), 1, special)
+    q, k, v = (numbers(rng, io, shape, 1, special) for shape in (72, (70, 72), (70, 72)))
     how = Sum(config.window, 1, config.lanes, then="add")
     got = convert(scores(Factors.of(q[None], io), Factors.of(k, io), np.array([70]), how)[0], config.acc, io)
     assert np.array_equal(got, gemv(config, Gemv(GemvMode.QK, 70, 72), q, k)[:70])
@@ -125,7 +136,8 @@ def test_sums_and_bits_of_numbers(fmt):
     a, b = rng.integers(0, 1 << fmt.width, (2, 3000))
     near = a ^ rng.integers(0, 4, 3000)
     for x, y in ((a, b), (a, near), (a, near ^ fmt.sign_mask)):
-        assert [int(added(np.int64(i), np.int64(j), numbers_of)) for i, j in zip(x, y, strict=True)] == add(x, y, fmt).tolist()
+        got = [int(added(np.int64(i), np.int64(j), numbers_of)) for i, j in zip(x, y, strict=True)]
+        assert got == add(x, y, fmt).tolist()
     values = to_float64(a, fmt)
     assert [int(value_bits(value, numbers_of)) for value in values] == from_float64(values, fmt).tolist()
 
@@ -138,7 +150,6 @@ def test_wide_formats_are_refused():
 @pytest.mark.slow
 def test_interpreted_functions_give_the_same_bits():
     """The same tests without Numba: the reference values do not come from these functions."""
-    script = "import sys, pytest; sys.exit(pytest.main(['-q', '-p', 'no:cacheprovider', __FILE__, '-k', 'not interpreted']))"
-    done = subprocess.run([sys.executable, "-c", script.replace("__FILE__", repr(__file__))], capture_output=True, text=True,
-                          env={**__import__("os").environ, "BANKSIDE_INTERPRETED": "1"})
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", __file__, "-k", "not interpreted"]
+    done = subprocess.run(command, capture_output=True, text=True, env={**os.environ, "BANKSIDE_INTERPRETED": "1"})
     assert done.returncode == 0, done.stdout[-2000:]
