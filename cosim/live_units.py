@@ -274,8 +274,9 @@ class LiveSession(Session):
         """Begin a new episode, and forget what the model did before."""
         self._close()
         model = self.model
-        for log in (model.dispatcher.issued, model.dispatcher.done, model.given, *model.read, *model.written,
-                    *model.commands, self.expanded, self.decoded, self.episodes):
+        logs: list[list[Any]] = [model.dispatcher.issued, model.dispatcher.done, model.given, *model.read, *model.written,
+                                 *model.commands, self.expanded, self.decoded, self.episodes]
+        for log in logs:
             log.clear()
         self.begin()
 
