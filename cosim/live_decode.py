@@ -11,7 +11,7 @@ from typing import Any, Protocol, Self
 
 import numpy as np
 
-from ..constraints.errors import ConfigError
+from ..constraints.errors import CheckFailed, ConfigError
 from ..constraints.memory import load_memory
 from ..models.decode.backend import Backend, Place, UnitBackend
 from ..models.decode.cent import CentBackend
@@ -21,8 +21,9 @@ from ..models.decode.pam import PamBackend, Tier
 from ..models.numerics.sums import Lists
 from ..models.pam.batch import ListPartials
 from ..models.pam.pu import Partials
+from ..models.pam.ru import Partial, Reduced
 from .live import Bank, Figures, LivePamPu, Named, PamRequest, Simulations
-from .live_units import LiveAimChannel, LiveInf2Gemv, LiveLolPim
+from .live_units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
 from .request import Part
 
 __all__ = ["PartOf", "RtlHeads"]
@@ -60,7 +61,8 @@ class RtlHeads:
     first : tokens before this position are left to the model
     memory : name of a memory. Keys and values arrive at its cycles, where the unit takes them beside banks. None: they are
         there
-    processes : simulations of each of PAM's units, which work at the same time
+    merge : of PAM, the reduction units of the bank groups are in RTL too
+    processes : simulations of each of PAM's processing units, which work at the same time
     waves : folder for the waveform of a difference; None: no waveform
 
     Raises
@@ -72,7 +74,8 @@ class RtlHeads:
     """
 
     def __init__(self, backend: Backend, shape: HasHeads, heads: Collection[tuple[int, int]], room: int, part: PartOf, *,
-                 first: int = 0, memory: str | None = None, processes: int = 2, waves: Path | None = None) -> None:
+                 first: int = 0, memory: str | None = None, merge: bool = False, processes: int = 2,
+                 waves: Path | None = None) -> None:
         if not isinstance(backend, UnitBackend):
             raise ConfigError(f"{backend.name} has no unit that could be in RTL")
         self.backend, self.shape, self.heads, self.first = backend, shape, frozenset(heads), first
@@ -82,12 +85,18 @@ class RtlHeads:
         dim = shape.head_dim
         with ExitStack() as stack:
             self._live: dict[str, Simulations] = {}
+            self._merges: dict[str, LivePamRu] = {}
+            if merge and not isinstance(backend, PamBackend):
+                raise ConfigError(f"{backend.name} has no reduction units")
             if isinstance(backend, PamBackend):
                 for tier in backend.tiers:
                     config = tier.slice.processing
                     self._live[tier.name] = stack.enter_context(LivePamPu(
                         part("pam-pu", config), dim, memory=memory, room=-(-room // tier.units), count=processes,
                         waves=waves))
+                    if merge:
+                        self._merges[tier.name] = stack.enter_context(LivePamRu(part("pam-ru", tier.slice.reduction),
+                                                                                waves=waves))
             elif isinstance(backend, LolPimBackend):
                 self._live[""] = stack.enter_context(LiveLolPim(
                     part("lol-pim-module", backend.config), dim, room=room, heads=len(self.places),
@@ -122,7 +131,7 @@ class RtlHeads:
     def figures(self) -> dict[str, int | float]:
         """Heads (a count), tokens, clocks, clocks a second of a simulation's processor time, and mismatches, so far."""
         total = Figures()
-        for live in self._live.values():
+        for live in (*self._live.values(), *self._merges.values()):
             mine = live.figures
             total.heads |= mine.heads
             total.tokens |= mine.tokens
@@ -146,6 +155,17 @@ class RtlHeads:
             return attend(place, q, k, v, lists, first)
 
         vars(self.backend).update(attention=noted_attention, attend=noted_attend)
+        if self._merges and isinstance(self.backend, PamBackend):
+            model = self.backend.reduce
+
+            def reduced(place: Place, tier: Tier, local: ListPartials) -> Reduced:
+                want = model(place, tier, local)
+                if place not in self.places:
+                    return want
+                with self._lock:
+                    return self._reduced(place, tier, local, want)
+
+            vars(self.backend).update(reduce=reduced)
 
     def _named(self, place: Place, query: int) -> Named:
         call = self._call
@@ -194,6 +214,25 @@ class RtlHeads:
             pending.append((tiles, PamRequest(bank, q[query], len(tokens), named, expected)))
             read[bank] = max(read.get(bank, 0), len(tokens))
         flush()
+        return got
+
+    def _reduced(self, place: Place, tier: Tier, local: ListPartials, want: Reduced) -> Reduced:
+        live, names = self._merges[tier.name], ("m", "scale", "l", "o")
+        got = dataclasses.replace(want, **{name: getattr(want, name).copy() for name in names})
+        groups = tier.slice.groups
+        for number in range(len(want.m)):
+            query, group = divmod(number, groups)
+            named = self._named(place, query)
+            if not self._chosen(named):
+                continue
+            units = query * tier.units + group * tier.banks + np.arange(tier.banks)
+            tiles = [slice(*local.first[one:one + 2].tolist()) for one in units.tolist()]
+            sources = [Partial(local.m[one], np.zeros_like(local.m[one]), local.l[one], local.o[one]) for one in tiles]
+            result = live.merge(sources, named, normalise=False)
+            for name in names:
+                getattr(got, name)[number] = getattr(result, name)
+                if not np.array_equal(getattr(result, name), getattr(want, name)[number]):
+                    raise CheckFailed(f"{named}: merge of group {group} of {tier.name} in RTL is not the backend's")
         return got
 
     def _unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists,

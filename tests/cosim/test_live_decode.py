@@ -77,12 +77,16 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
     pam = pam_part()
     backend = small_pam()
     heads = {(0, 1), (1, 2)}
-    with RtlHeads(backend, model.shape, heads, 36, lambda name, config: pam, first=29, waves=tmp_path) as rtl:
+    merge = part("pam-ru", backend.tiers[0].slice.reduction)
+    with RtlHeads(backend, model.shape, heads, 36, lambda name, config: pam if name == "pam-pu" else merge, first=29,
+                  merge=True, waves=tmp_path) as rtl:
         assert [(place.layer, place.head) for place in rtl.places] == [(0, 0), (1, 1)]
         run = free_run(model, answered(backend, rtl.places, rtl), tokens_of(model, 30), 6)
         figures = rtl.figures()
     assert np.array_equal(run.tokens, plain.tokens) and np.array_equal(run.logits, plain.logits)
     assert (figures["heads"], figures["tokens"], figures["mismatches"]) == (2, 7, 0)  # the prompt's last token and six
+    merges = [live.unit.steps for live in rtl._merges.values()]
+    assert merges == [2 * 7 * 2, 2 * 7, 2 * 7]  # heads, tokens, bank groups
     assert figures["clocks"] > 0 and figures["clocks_per_second"] > 0
     text = tokens_of(model, 20)
     backend = small_pam()
