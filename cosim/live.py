@@ -139,7 +139,7 @@ class Simulations:
 
 @dataclass(frozen=True)
 class Bank:
-    """A bank with keys and values: those of a layer and a head of keys and values, at a unit of a place."""
+    """A bank: it holds keys and values of a layer and a KV head, beside the unit of that number."""
 
     layer: int
     head: int

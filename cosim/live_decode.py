@@ -253,6 +253,6 @@ class RtlHeads:
         return got
 
     def _softmax(self, scores: np.ndarray) -> np.ndarray:
-        """Of the unit that follows the products."""
+        """Probabilities from the unit that follows the products."""
         assert isinstance(self.backend, CentBackend | Inf2Backend)
         return self.backend.softmax(scores, Lists.prefixes(np.array([len(scores)])))

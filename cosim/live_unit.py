@@ -58,8 +58,14 @@ class Gather:
 
 @dataclass(frozen=True)
 class LiveStep:
-    """What a step gave: payloads of each output stream (uint8, ``(items, payload_bytes)``), the cycle of the step in which
-    each was taken, and the clocks of the step."""
+    """The results of a step.
+
+    Attributes
+    ----------
+    outputs : payloads of each output stream: uint8, shape ``(items, payload_bytes)``
+    cycles : the cycle of the step in which each payload was taken
+    clocks : length of the step
+    """
 
     outputs: dict[str, np.ndarray]
     cycles: dict[str, np.ndarray]
