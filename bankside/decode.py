@@ -53,13 +53,17 @@ def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
 
 
 def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None
-              ) -> tuple[float | None, float | None, list[str], list[str]]:
-    """Time of a token's step in µs, its energy in mJ, records, and notes, from the system's model. A single request attends
-    to ``context`` tokens. If the system's own split does not fit the model, the fastest split that fits is taken."""
+              ) -> tuple[dict[str, Any], list[str]]:
+    """Time, energy and records of a token's step by key of the result, and notes, from the system's model.
+
+    A single request attends to ``context`` tokens. If the system's own split does not fit the model, the fastest split that
+    fits is taken.
+    """
     from bankside.models.systems import MissingRecord, load_system
 
+    none = {"time_per_token_us": None, "energy_per_token_mj": None, "time_breakdown_us": None, "records": []}
     if system is None:
-        return None, None, [], ["no system has the time and energy of this step"]
+        return none, ["no system has the time and energy of this step"]
     loaded = load_system(system)
     note_sources(step_cost, type(loaded))
     folder = RecordFolder(records)
@@ -68,17 +72,19 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
         try:
             found.append((one, one.evaluate(shape, context=context, batch=1, records=folder)))
         except MissingRecord as missing:
-            return None, None, [], [f"no time and energy of the step: {missing}"]
+            return none, [f"no time and energy of the step: {missing}"]
         except ConfigError as error:
             problem = problem or str(error)
             continue
         if one is loaded:
             break
     if not found:
-        return None, None, [], [f"no time and energy of the step: {problem}"]
+        return none, [f"no time and energy of the step: {problem}"]
     best, result = min(found, key=lambda pair: pair[1].tpot_ms)
     split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
-    return (result.tpot_ms * 1e3, result.energy_mj_per_token, list(best.sources),
+    return ({"time_per_token_us": result.tpot_ms * 1e3, "energy_per_token_mj": result.energy_mj_per_token,
+             "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
+             "records": list(best.sources)},
             [f"time and energy are from the model of {best.name}{split}, one request that attends to {context} tokens"])
 
 
@@ -151,7 +157,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         rows.append({"system": each.name, **_figures(compare(model, again)),
                      "attention_error_mean": _finite(float(again.error.mean()))})
     found = compare(model, run)
-    time, energy, sources, notes = step_cost(backend.system, model.shape, len(run.tokens), records)
+    cost, notes = step_cost(backend.system, model.shape, len(run.tokens), records)
     details = dict(run.details)
     by_tier = {name: details.pop(name) for name in ("tiers", "tokens_by_tier") if name in details}
     result: dict[str, Any] = {
@@ -168,8 +174,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
         "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
         "details": details, "compared": rows, "hazards": None,
-        "rtl": None if heads is None else heads.figures(), "time_per_token_us": time, "energy_per_token_mj": energy,
-        "records": sources, "notes": notes, "tools": tool_versions()}
+        "rtl": None if heads is None else heads.figures(), **cost, "notes": notes, "tools": tool_versions()}
     if measured:
         result["hazards"] = [{key: _plain(value) for key, value in asdict(one).items()}
                              for one in hazards(model, run.tokens, run, progress)]

@@ -984,6 +984,7 @@ class Decode(Envelope, DecodeFigures):
     rtl: DecodeRtl | None = _key("with heads in RTL", default=None)
     time_per_token_us: float | None = _key("of a step with as many tokens, from the system's model")
     energy_per_token_mj: float | None
+    time_breakdown_us: dict[str, float] | None = _key("parts of that time")
     records: list[str] = _key("measurement records behind time and energy")
 
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Trains ``bankside-small``, the language model that comes with Bankside, on the Python standard library's own sources.
+"""Trains ``bankside-small``, the language model that comes with Bankside, on the Python standard library's own sources::
 
     python tools/train_small.py data out/small-data
     python tools/train_small.py train out/small-data out/small --tokens 200000000 --check-every 20
     python tools/train_small.py check out/small-data out/small
-    python tools/train_small.py check out/small-data out/small --text excerpt.txt --probes 64
+    python tools/train_small.py check out/small-data out/small --text excerpt.txt --rows 16 --probes 4
     python tools/train_small.py card out/small-data out/small
 
 ``data`` assigns files to training or held-out text by a hash of their path, trains a byte-level BPE of 1,024 tokens and
@@ -147,7 +147,7 @@ def digest(text: str) -> str:
 def word_pools(tokenizer, text: str, limit: int = 2048) -> tuple[np.ndarray, np.ndarray]:
     """Token pairs of lower-case words: keys as they begin a line, values as they follow a space, (words, 2) each.
 
-    The words are those of ``text`` that have two tokens in either place, in the order of a hash of the word.
+    The words of ``text`` that have two tokens in either place are taken, in the order of a hash of the word.
     """
     words = sorted({word for word in re.findall(r"\b[a-z]{4,10}\b", text, re.ASCII)}, key=hash_of)
     bare, spaced = ([entry.ids for entry in tokenizer.encode_batch([space + word for word in words],
@@ -177,8 +177,8 @@ def lookup_probe(tokenizer, text: str, rows: int, distance: int, definitions: in
                  seed: int = SEED) -> tuple[np.ndarray, np.ndarray]:
     """Rows of ``text`` with definitions early on, the question about one of them after ``distance`` tokens.
 
-    Returns the token rows, and in each row the positions of the answer, (rows, 2): so far behind the value that was
-    defined as ``distance`` says. The definitions are ``CELL`` tokens apart.
+    Returns the token rows, and in each row the positions of the answer, (rows, 2). The answer is ``distance`` tokens
+    behind the value that was defined. The definitions are ``CELL`` tokens apart.
     """
     rng = np.random.Generator(np.random.PCG64(seed))
     keys, values = word_pools(tokenizer, text)
@@ -432,7 +432,7 @@ def measure(model, tokenizer, text: str, context: int, device: str, *, probes: i
             autocast: bool = False) -> dict:
     """Bits per byte of ``text``, nats per token of the second time of random segments, share of right look-ups.
 
-    Distances are those of ``COPY_DISTANCE`` and ``LOOKUP_DISTANCE`` at a context of 2,048, and in proportion otherwise.
+    Distances are ``COPY_DISTANCE`` and ``LOOKUP_DISTANCE`` at a context of 2,048, and in proportion otherwise.
     """
     import torch
     from torch.nn import functional as F
@@ -463,7 +463,7 @@ def measure(model, tokenizer, text: str, context: int, device: str, *, probes: i
     model.train()
     right = np.take_along_axis(best, answers - 1, 1) == np.take_along_axis(lookups, answers, 1)
     return {"context": context, "bits_per_byte": float(text_nats.sum(dtype=np.float64) / math.log(2) / sizes.sum()),
-            "nats_per_token": float(text_nats.mean(dtype=np.float64)), "bytes": int(sizes.sum()),
+            "nats_per_token": float(text_nats.mean(dtype=np.float64)), "bytes": int(sizes.sum()), "rows": len(held),
             "copy_distance": copy_distance, "copy_nats": float(copy_nats[:, copy_distance - 1:].mean(dtype=np.float64)),
             "lookup_distance": lookup_distance, "lookup_accuracy": float(right.all(1).mean()), "probes": probes}
 
@@ -750,10 +750,11 @@ def card(args: argparse.Namespace) -> None:
          f"{point['copy_nats']:.3f}", point["copy_distance"], f"{100 * point['lookup_accuracy']:.0f} %",
          point["lookup_distance"]] for point in held.values()])
     part = checks["excerpt"]
+    limits = f"--rows {part['rows']} --probes {part['probes']}"
     reach = table(["figure", "reached", "target"], [
         [f"bits per byte, held-out files ({figures['bytes']:,} bytes, context {figures['context']:,})",
          f"{figures['bits_per_byte']:.3f}", f"≤ {TARGETS['bits_per_byte']:.2f}"],
-        [f"bits per byte, `heldout.txt` ({part['bytes']:,} bytes, context {part['context']:,})",
+        [f"bits per byte, first {part['bytes']:,} bytes of `heldout.txt`, context {part['context']:,}",
          f"{part['bits_per_byte']:.3f}", ""],
         [f"nats per token, second time of random segments, distance {figures['copy_distance']:,}",
          f"{figures['copy_nats']:.3f}", f"≤ {TARGETS['copy_nats']:.1f}"],
@@ -762,13 +763,15 @@ def card(args: argparse.Namespace) -> None:
     digests = table(["file or text", "SHA-256"], [
         ["training text", about["train"]["sha256"]], ["held-out text", about["held_out"]["sha256"]],
         *([f"`{name}`", value] for name, value in hashes.items())])
-    settings = table(["setting", "value"], [[name.replace("_", " "), f"{value:,}" if isinstance(value, int) else value]
-                                            for name, value in run.items()])
+    settings = table(["setting", "value"], [
+        [name.replace("_", " "), f"{value:,}" if isinstance(value, int) and name != "seed" else value]
+        for name, value in run.items()])
     lengths = sorted([*checks.get("other_runs", []), {"tokens": run["tokens"], "bits_per_byte": figures["bits_per_byte"]}],
                      key=lambda entry: entry["tokens"])
     others = table(["tokens, million", "times through the text, about", "bits per byte, held-out files"], [
         [f"{entry['tokens'] / 1e6:,.0f}{' (this model)' * (entry['tokens'] == run['tokens'])}",
          f"{entry['tokens'] / about['train']['tokens']:.0f}", f"{entry['bits_per_byte']:.3f}"] for entry in lengths])
+    known = [f"--other {entry['tokens'] / 1e6:g}e6={entry['bits_per_byte']:g}" for entry in checks.get("other_runs", [])]
     trained, held_out, excerpt = (about[key] for key in ("train", "held_out", "excerpt"))
     (out / "model-card.md").write_text(f"""# bankside-small
 
@@ -827,8 +830,8 @@ These commands made the folder. They take minutes on a data-centre GPU:
 pip install 'bankside[train]'
 python tools/train_small.py data out/small-data
 python tools/train_small.py train out/small-data out/small --tokens {round(run['tokens'], -6)} --check-every 20
-python tools/train_small.py check out/small-data out/small --text excerpt.txt --probes {part['probes']}
-python tools/train_small.py card out/small-data out/small
+python tools/train_small.py check out/small-data out/small --text excerpt.txt {limits}
+python tools/train_small.py card out/small-data out/small{" ".join(["", *known])}
 ```
 
 ## Licence

@@ -18,6 +18,7 @@ from .components import (
     grouped_bars,
     number,
     plain,
+    stacked,
     table,
 )
 
@@ -54,6 +55,7 @@ def decoded(result: Mapping[str, Any]) -> Page:
             )
         )
     parts = [_text(result), *_perplexities(result), _errors(result), *_maps(result), *_tiers(result), *_hazards(result)]
+    parts += _step(result)
     if result["details"]:
         figures = [(name.replace("_", " "), plain(value)) for name, value in result["details"].items()]
         parts.append(Part("Further figures", tables=(table(("figure", "value"), figures),)))
@@ -80,7 +82,8 @@ def _text(result: Mapping[str, Any]) -> Part:
 
 
 def _perplexities(result: Mapping[str, Any]) -> list[Part]:
-    rows = [{"system": "float32", **result["reference"], "agreement": 1.0, "kl_mean_nats": 0.0, "max_abs_logit_error": 0.0}]
+    exact = {"system": "float32", "agreement": 1.0, "kl_mean_nats": 0.0, "max_abs_logit_error": 0.0}
+    rows: list[Mapping[str, Any]] = [{**exact, **result["reference"]}]
     rows += [result] if result["system"] != "float32" else []
     rows += [one for one in result["compared"] if one["system"] not in ("float32", result["system"])]
     known = [(one["system"], one["perplexity"]) for one in rows if one["perplexity"] is not None]
@@ -156,6 +159,16 @@ def _tiers(result: Mapping[str, Any]) -> list[Part]:
 
     last = table(("tier", "tokens at the end"), list(zip(names, map(str, tokens[-1]), strict=True)))
     return [Part("Tokens by tier", Chart(draw, 3.2, 3.0), tables=(last,))]
+
+
+def _step(result: Mapping[str, Any]) -> list[Part]:
+    found = result["time_breakdown_us"]
+    if not found:
+        return []
+    names = [(name.replace("_", " "), SEQUENCE[n % len(SEQUENCE)]) for n, name in enumerate(found)]
+    chart = stacked([result["system"]], names, [list(found.values())], "time of a token's step, µs", "µs")
+    cells = [(name.replace("_", " "), number(value, 3)) for name, value in found.items()]
+    return [Part("A token's step", chart, tables=(table(("part", "µs"), cells),))]
 
 
 def _hazards(result: Mapping[str, Any]) -> list[Part]:

@@ -43,7 +43,7 @@ class Backend:
     model : after :meth:`begin`
     """
 
-    #: Systems of ``bankside eval`` that has the time of a step; None for a backend without one.
+    #: System of ``bankside eval`` that has the time of a step; None for a backend without one.
     system: str | None = None
 
     def __init__(self, name: str = "float32") -> None:

@@ -17,6 +17,9 @@ from .backend import UnitBackend, values
 
 __all__ = ["ChannelBackend", "bits"]
 
+#: Elements of a matrix that is kept taken apart. Larger ones would need several times the memory of the model.
+KEPT = 1 << 22
+
 
 def bits(x: np.ndarray) -> np.ndarray:
     """Float32 rounded to BF16."""
@@ -54,13 +57,16 @@ class ChannelBackend(UnitBackend):
 
     def gemv(self, name: str, x: np.ndarray, matrix: np.ndarray) -> np.ndarray:
         order = self.order(name, matrix.shape[1])
-        if name not in self._matrices:
+        factors = self._matrices.get(name)
+        if factors is None:
             ordered = bits(matrix if order is None else matrix[:, order])
-            self._matrices[name] = Factors.of(_padded(ordered, self.channel.lanes), BF16)
+            factors = Factors.of(_padded(ordered, self.channel.lanes), BF16)
+            if matrix.size <= KEPT:
+                self._matrices[name] = factors
         vector = bits(x if order is None else x[:, order])
         how = self.sum if self.piece is None else Sum(self.channel.window, self.channel.lanes, self.piece, then="add")
         full = np.full(len(x), len(matrix))
-        return values(scores(Factors.of(_padded(vector, self.channel.lanes), BF16), self._matrices[name], full, how), BF16)
+        return values(scores(Factors.of(_padded(vector, self.channel.lanes), BF16), factors, full, how), BF16)
 
     def sigmoid(self, x: np.ndarray) -> np.ndarray:
         """AF of bits."""

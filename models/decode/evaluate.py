@@ -177,14 +177,14 @@ def compare(model: Model, run: Run) -> Compared:
         loss, reference = (-one[at, tokens[1:]] for one in (own, exact))
         kl = (np.exp(exact) * (exact - own)).sum(axis=-1)
         largest = float(np.abs(run.logits - run.reference).max())
-        figures = [float(f) for f in (np.exp(loss.mean()), loss.sum() / np.log(2) / size, np.exp(reference.mean()),
-                                      reference.sum() / np.log(2) / size)]
+        own_perplexity, exact_perplexity = (float(np.exp(one.mean())) for one in (loss, reference))
+        own_bits, exact_bits = (float(one.sum() / np.log(2) / size) for one in (loss, reference))
     chosen = np.where(np.isnan(run.logits), -np.inf, run.logits).argmax(axis=-1)
     agrees = chosen == run.reference.argmax(axis=-1)
     first = 0 if run.prompt == len(tokens) else run.prompt - 1
     different = np.flatnonzero(~agrees[first:])
-    return Compared(*figures, float(agrees[first:].mean()), int(different[0]) + first if len(different) else None,
-                    float(kl.mean()), largest, agrees, kl)
+    return Compared(own_perplexity, own_bits, exact_perplexity, exact_bits, float(agrees[first:].mean()),
+                    int(different[0]) + first if len(different) else None, float(kl.mean()), largest, agrees, kl)
 
 
 def _bytes(model: Model, tokens: np.ndarray) -> int:

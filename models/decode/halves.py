@@ -18,6 +18,8 @@ def _half(x: np.ndarray) -> np.ndarray:
 class HalfBackend(Backend):
     """See the module."""
 
+    system = "gpu-only"
+
     def keep(self, x: np.ndarray) -> np.ndarray:
         with np.errstate(over="ignore"):
             return x.astype(np.float16)

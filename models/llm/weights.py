@@ -201,7 +201,7 @@ def _tensors(folder: Path, shape: ModelShape) -> dict[str, np.ndarray]:
                                   f"{'are' if bad > 1 else 'is'} no finite float32 number")
     missing, extra = [name for name in expected if name not in found], [name for name in place if name not in expected]
     if missing or extra:
-        raise ConfigError(f"{folder}: the weights aren't those of config.json: " + "; ".join(
+        raise ConfigError(f"{folder}: the weights don't match config.json: " + "; ".join(
             [f"{len(missing)} missing ({_few(missing)})"] * bool(missing) + [f"{len(extra)} too many ({_few(extra)})"]
             * bool(extra)))
     return {name: found[name] for name in expected}

@@ -36,11 +36,12 @@ def run(capsys, *arguments):
     return code, captured.out, captured.err
 
 
+@pytest.mark.slow
 def test_teacher_forced(capsys, folder, text, tmp_path):
-    """The figures are those of the functions; the page has the text with a mark for each difference, and loads nothing."""
+    """The functions have the same figures; the page has the text with a mark for each difference, and loads nothing."""
     page = tmp_path / "report.html"
-    code, out, _ = run(capsys, "decode", folder, "--prompt", text, "--system", "pam", "--teacher-forced", "--tokens", 40,
-                       "--compare", "cent-taylor,quest-16-lol-pim", "--html", page, "--json")
+    code, out, _ = run(capsys, "decode", folder, "--prompt", text, "--system", "pam", "--teacher-forced", "--tokens",
+                       40, "--compare", "cent-taylor,quest-16-lol-pim", "--html", page, "--json")
     result = json.loads(out)
     assert code == 0 and result["tokens"] == list(result["tokens"]) and len(result["tokens"]) == 40
     assert result["text"] == TEXT[:40] == "".join(result["pieces"])
@@ -89,7 +90,7 @@ def test_hazards(capsys, folder, text):
 @pytest.mark.parametrize(("change", "message"), [
     (["--system", "pan"], r"unknown system 'pan'; did you mean 'pam'\?"),
     (["--compare", "pam,ints2"], r"unknown system 'ints2'; did you mean 'inf2'\?"),
-    (["--tokens", "100"], r"prompt.txt: 60 tokens and 100 behind it are beyond the 128 positions that made-up was made"),
+    (["--tokens", "100"], r"prompt.txt: 60 tokens and 100 behind it are beyond the 128 positions that made-up"),
     (["--tokens", "1", "--teacher-forced"], r"prompt.txt: a text of one token predicts nothing"),
 ])
 def test_wrong_requests(capsys, folder, text, change, message):
@@ -197,4 +198,5 @@ def test_attention_of_lists_is_that_of_masks():
     out, weights = exact_attention(q, k, v, Lists.of(chosen))
     for n, tokens in enumerate(chosen):
         p = np.exp(q[n] @ k[tokens].T * 8**-0.5)
-        assert np.allclose(out[n], p / p.sum() @ v[tokens], atol=1e-6) and set(np.flatnonzero(weights[n])) == set(tokens)
+        assert np.allclose(out[n], p / p.sum() @ v[tokens], atol=1e-6)
+        assert set(np.flatnonzero(weights[n])) == set(tokens)

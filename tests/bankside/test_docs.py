@@ -97,7 +97,7 @@ def commands_in(text):
 
 
 #: Commands that need an argument: alone it is their name that is meant.
-NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep")
+NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep", "decode", "capture")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -319,7 +319,9 @@ def test_decode_keys(capsys, tmp_path):
     decoded = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "pam", "--tokens", "2", "--hazards",
                      "--compare", "cent")
     sparse = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "window-8-cent", "--teacher-forced")
-    compare("decode", {**decoded, "details": sparse["details"], "attention": sparse["attention"]}, absent=("rtl",))
+    half = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "float16", "--teacher-forced")
+    compare("decode", {**decoded, **{key: sparse[key] for key in ("details", "attention")},
+                       **{key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us")}}, absent=("rtl",))
     compare("capture", output(capsys, "capture", str(folder), "--text", str(text), "-o", str(tmp_path / "trace")))
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,8 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PARTS = ("constraints", "gen", "models", "cosim", "rtl")
+#: The folder of the language model, which is no Python package.
+SMALL = ROOT / "models" / "llm" / "small"
 #: Every folder below ``bankside`` with an ``__init__.py``, links followed: what setuptools finds.
 PACKAGES = sorted(".".join((*Path(folder).relative_to(ROOT).parts,)) for folder, _, files in
                   os.walk(ROOT / "bankside", followlinks=True) if "__init__.py" in files)
@@ -126,7 +129,10 @@ def test_wheel_has_every_file(wheel):
     extra = {name.split("/")[0] for name in names}
     assert extra == {"bankside", f"bankside-{PROJECT['project']['version']}.dist-info"}
     assert not any("test" in Path(name).name for name in names if name.endswith(".py"))
-    assert any(name.endswith("licenses/LICENSE") for name in names)
+    for name in PROJECT["project"]["license-files"]:
+        assert any(file.endswith(f"licenses/{name}") for file in names)
+    for file in data_files(SMALL):
+        assert f"bankside/{file.relative_to(ROOT)}" in names
     for file in (ROOT / "rtl").glob("*/*/*.*"):
         assert f"bankside/{file.relative_to(ROOT)}" in names
 
@@ -149,6 +155,9 @@ def test_installed_package_works_anywhere(installed, tmp_path, tiny):
     assert timed.returncode == 0 and json.loads(timed.stdout)["cycles"] > 0
     evaluated = run(installed, "-m", "bankside", "eval", "gpu-only", "--model", "llama-3-70b", "--json", cwd=tmp_path)
     assert evaluated.returncode == 0 and json.loads(evaluated.stdout)["tpot_ms"] > 0
+    model = run(installed, "-c", "import bankside.models.llm.weights as w; m = w.read_model(); "
+                "print(w.SMALL, m.shape.parameters, m.tokenizer.decode(m.tokenizer.encode('import os').ids))", cwd=tmp_path)
+    assert model.stdout == f"{installed / 'bankside' / SMALL.relative_to(ROOT)} 4000000 import os\n", model.stderr
     # Data that only long commands read.
     script = ("from importlib.resources import files as f; import bankside.pages, bankside.synthesis.libraries as l\n"
               "l.get('generic'); print(len(f('bankside').joinpath('pages/page.html.j2').read_text()),"
@@ -252,6 +261,19 @@ def test_locked_requirements_satisfy_the_project():
         else:
             name = requirement.split(">=")[0].lower()
             assert f"\n{name.strip()}==" in "\n" + lock
+
+
+def test_the_lock_reads_models_and_trains_none():
+    """Every package of the lock has hashes. The extra ``llm`` is in it; PyTorch, gigabytes large, is in no lock."""
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert any(requirement.startswith("torch") for requirement in extras["train"])
+    for name in ("requirements.lock", "requirements-docs.lock"):
+        entries = re.findall(r"^([a-z0-9-]+)==(?:.*\\\n)(?: {4}--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+",
+                             (ROOT / name).read_text(), re.MULTILINE)
+        assert len(entries) == len(re.findall(r"^[a-z]", (ROOT / name).read_text(), re.MULTILINE)) > 20
+        assert not any(entry == "torch" or entry.startswith(("nvidia", "triton")) for entry in entries)
+        if name == "requirements.lock":
+            assert {requirement.split(">=")[0] for requirement in extras["llm"]} <= set(entries)
 
 
 def test_command_is_installed():

@@ -51,7 +51,7 @@ def data(rng, fmt, queries, tokens, dim):
             for n, scale in ((queries, dim**-0.5 * 3), (tokens, 1), (tokens, 1)))
 
 
-# Backends against units --------------------------------------------------------------------------------------------------
+# Backends against units ----------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("chosen", [False, True], ids=["dense", "some-tokens"])
@@ -81,7 +81,8 @@ def module(channels=1):
         "dispatcher": {"command_bytes": 4096, "table_entries": 64, "slots": 3, "row_bits": 6, "entry_bits": 8,
                        "mask_bits": channels, "column_bits": 3, "bank_bits": 2, "gpr_bits": 7, "opsize_bits": 9,
                        "register_bits": 1},
-        "channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "max_beats": 1024, "table_entries": 16, "opsize_bits": 9},
+        "channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "max_beats": 1024, "table_entries": 16,
+                    "opsize_bits": 9},
         "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256}})
 
 
@@ -128,10 +129,12 @@ def test_cent_is_its_program_on_a_device(tmp_path, maximum):
     names = {"wq": "self_attn.q_proj", "wk": "self_attn.k_proj", "wv": "self_attn.v_proj", "wo": "self_attn.o_proj",
              "w1": "mlp.gate_proj", "w3": "mlp.up_proj", "w2": "mlp.down_proj"}
     contents = block.contents({short: from_float64(w[f"{name}.weight"], BF16) for short, name in names.items()},
-                              [from_float64(w[f"{name}_layernorm.weight"], BF16) for name in ("input", "post_attention")],
+                              [from_float64(w[f"{name}.weight"], BF16)
+                               for name in ("input_layernorm", "post_attention_layernorm")],
                               int(from_float64(np.array(model.shape.head_dim**-0.5), BF16)),
                               np.zeros((block.regions["end"], block.channels, 8, 4, 4), np.int64))
-    device = DeviceModel(DEVICES["cent-small"], [{row: columns[n] for row, columns in contents.items()} for n in range(2)])
+    rows = [{row: columns[n] for row, columns in contents.items()} for n in range(2)]
+    device = DeviceModel(DEVICES["cent-small"], rows)
     image = image_for(4).with_parameters(inverse_length=int(from_float64(np.array(1 / 64), FP32)),
                                          epsilon=int(from_float64(np.array(model.norm_eps), FP32)))
     device.load(image.words)
@@ -165,7 +168,7 @@ def test_inf2_is_its_engine_and_its_softmax(name):
         assert np.array_equal(got[n], gemv(backend.config, Gemv(GemvMode.SV, count, 64), p, v[:count])[:64]), count
 
 
-# Runs --------------------------------------------------------------------------------------------------------------------
+# Runs ----------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", [*(name for name in BACKENDS if name != "cent-taylor"), "window-16-pam",

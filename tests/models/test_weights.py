@@ -200,9 +200,9 @@ def test_rotary_frequencies_of_llama_3_1(folder):
     ({"head_dim": 15}, "F/config.json: head_dim 15 must be even for rotary positions"),
     ({"vocab_size": 200}, "tensor model.embed_tokens.weight has shape 256x64; config.json asks for 200x64"),
     ({"num_hidden_layers": 3},
-     "F: the weights aren't those of config.json: 9 missing (model.layers.2.input_layernorm.weight, "),
-    ({"num_hidden_layers": 1}, "F: the weights aren't those of config.json: 9 too many ("),
-    ({"tie_word_embeddings": False}, "F: the weights aren't those of config.json: 1 missing (lm_head.weight)"),
+     "F: the weights don't match config.json: 9 missing (model.layers.2.input_layernorm.weight, "),
+    ({"num_hidden_layers": 1}, "F: the weights don't match config.json: 9 too many ("),
+    ({"tie_word_embeddings": False}, "F: the weights don't match config.json: 1 missing (lm_head.weight)"),
 ])
 def test_values_of_config_json(folder, values, text):
     change_config(folder, **values)
@@ -234,7 +234,8 @@ def test_files_that_are_not_there(folder):
     assert message(folder) == "F: no config.json; a model is a folder with config.json and *.safetensors"
 
 
-@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1\n", b"\xff" * 64])
+@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1\n", b"\xff" * 64],
+                         ids=["empty", "pointer", "noise"])
 def test_files_that_hold_no_weights(folder, content):
     (folder / "model.safetensors").write_bytes(content)
     assert message(folder).startswith("F/model.safetensors: not a safetensors file: ")
@@ -270,9 +271,9 @@ def test_a_tensor_in_two_files(folder):
 
 def test_missing_and_superfluous_tensors(folder):
     change(folder, **{QUERY: None})
-    assert message(folder) == f"F: the weights aren't those of config.json: 1 missing ({QUERY})"
+    assert message(folder) == f"F: the weights don't match config.json: 1 missing ({QUERY})"
     change(folder, surplus=np.ones(3, np.float16))
-    assert message(folder) == f"F: the weights aren't those of config.json: 1 missing ({QUERY}); 1 too many (surplus)"
+    assert message(folder) == f"F: the weights don't match config.json: 1 missing ({QUERY}); 1 too many (surplus)"
 
 
 @pytest.mark.parametrize(("tensor", "shape"), [(np.ones((32, 64), np.float16), "32x64"), (np.ones(64, np.float16), "64"),
