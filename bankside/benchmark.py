@@ -17,8 +17,8 @@ __all__ = ["run"]
 def run(log: Callable[[str], None]) -> dict[str, Any]:
     """Measure and print one line per figure on standard output (``--json``: the same as data)."""
     rows: list[dict[str, Any]] = []
-    for name, function in (("co-simulation of one PU", _cosimulation), ("functional model", _model),
-                           ("operators", _operators), ("timing engine", _timing),
+    for name, function in (("co-simulation of one PU", _cosimulation), ("heads in RTL", _live_heads),
+                           ("functional model", _model), ("operators", _operators), ("timing engine", _timing),
                            ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
                            ("CENT's results", _cent_results),
                            ("attacc layers", _layers),
@@ -61,6 +61,44 @@ def _cosimulation() -> list[tuple[str, float, str]]:
         out.append((f"{preset}, {clocks} clocks, simulator alone", clocks / outcome.run.seconds, "clocks/s"))
         out.append((f"{preset}, with stimulus, model and comparison", clocks / seconds, "clocks/s"))
     return out
+
+
+def _live_heads() -> list[tuple[str, float, str]]:
+    """Tokens of a model with 4 layers, 4 query and 2 KV heads of dimension 128 at 2048 tokens, in two live simulations."""
+    from bankside.cosim.live import Bank, LivePamPu, Named, PamRequest
+    from bankside.cosim.request import Part
+    from bankside.models.numerics import from_float64
+
+    from .generate import latency, verilog
+    from .selection import select
+
+    selection, tokens = select("pam-pu", preset="pam-hbm"), 3
+    config: Any = selection.config
+    rng = np.random.default_rng(1)
+
+    def draw(*shape: int, scale: float = 1.0) -> np.ndarray:
+        return from_float64(rng.normal(size=shape) * scale, config.io)
+
+    part = Part(config, verilog(selection), selection.unit.module, latency(selection))
+    with LivePamPu(part, 128, count=2, room=2048 + tokens) as live:
+        banks = [Bank(layer, head) for layer in range(4) for head in range(2)]
+        for bank in banks:
+            live.append(bank, draw(2047, 128), draw(2047, 128))
+        seconds = 0.0
+        for token in range(tokens):
+            if token == 1:
+                seconds = time.perf_counter()  # the first one compiles the functional model
+                before = live.figures.clocks
+            for layer in range(4):
+                for bank in banks[2 * layer:2 * layer + 2]:
+                    live.append(bank, draw(128), draw(128))
+                live.attend([PamRequest(banks[2 * layer + head // 2], draw(128, scale=128**-0.5), 2048 + token,
+                                        Named(2047 + token, layer, head)) for head in range(4)])
+        seconds = time.perf_counter() - seconds
+        figures = live.figures.plain()
+        return [("pam-hbm, 16 heads at 2048 tokens, a simulator", figures["clocks_per_second"], "clocks/s"),
+                ("two simulators, model and comparison", (figures["clocks"] - before) / seconds, "clocks/s"),
+                ("32 tokens of the 16 heads", 32 * seconds / (tokens - 1), "s")]
 
 
 def _model() -> list[tuple[str, float, str]]:

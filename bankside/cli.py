@@ -1395,6 +1395,12 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
                         help="of sampling; 0: the most probable token")
     parser.add_argument("--seed", metavar="N", type=natural, default=1, help="of sampling")
     parser.add_argument("--hazards", action="store_true", help="measure what formats and orders of sums do to the text")
+    parser.add_argument("--rtl", metavar="LAYER.HEAD,...|all", help="query heads that the Verilog of the system's unit "
+                        "computes, from the prompt's last token on; its bits go on, and are compared with the model's")
+    parser.add_argument("--rtl-memory", metavar="NAME", help="with --rtl: keys and values come to the unit at the cycles "
+                        "of this memory")
+    parser.add_argument("--rtl-merge", action="store_true", help="with --rtl: the reduction units of PAM's bank groups are "
+                        "in Verilog too")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
@@ -1407,7 +1413,8 @@ def _decode(arguments: argparse.Namespace) -> int:
         result = decode_result(arguments.folder, arguments.prompt, arguments.system, tokens=arguments.tokens,
                                forced=arguments.teacher_forced, compared=arguments.compare,
                                temperature=arguments.temperature, seed=arguments.seed, measured=arguments.hazards,
-                               records=arguments.records, count=tell)
+                               records=arguments.records, rtl=arguments.rtl, rtl_memory=arguments.rtl_memory,
+                               rtl_merge=arguments.rtl_merge, count=tell)
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,8 @@ from .records import RecordFolder
 from .sources import note_sources
 
 if TYPE_CHECKING:
-    from bankside.models.decode import Compared
+    from bankside.cosim.live_decode import RtlHeads
+    from bankside.models.decode import Backend, Compared
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
 
@@ -89,7 +91,8 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
 
 def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int | None = None, forced: bool = False,
                   compared: Sequence[str] = (), temperature: float = 0.0, seed: int = 1, measured: bool = False,
-                  records: str | None = None, progress: Callable[[str], None] = lambda text: None,
+                  records: str | None = None, rtl: str | None = None, rtl_memory: str | None = None,
+                  rtl_merge: bool = False, progress: Callable[[str], None] = lambda text: None,
                   count: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
     """Result of ``bankside decode --json``.
 
@@ -101,11 +104,19 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     forced : take the tokens of the text, and generate nothing
     compared : further systems, which see the same tokens
     measured : measure the hazards too
+    rtl : query heads that the unit's Verilog computes, as :func:`parse_heads` takes them. In a free run they begin with the
+        prompt's last token
+    rtl_memory : name of a memory at whose cycles keys and values come to that unit
+    rtl_merge : put the reduction units of PAM's bank groups in RTL too
 
     Raises
     ------
     :exc:`ConfigError`
         For a folder without a model, an unusable prompt, or a system that can't take the model.
+    :exc:`CheckFailed`
+        If the Verilog gives other bits than the model.
+    :exc:`ToolMissing`
+        If heads are to be in Verilog without a compiler.
     """
     from bankside.models.decode import compare, free_run, make_backend, teacher_forced
     from bankside.models.decode.capture import model_digest
@@ -117,24 +128,29 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     model = read_model(SMALL if folder is None else folder)
     note_sources(decode_result, type(backend))
     given, _ = _text(model, prompt, "a prompt")
+    more = 0 if forced else 64 if tokens is None else tokens
     if forced:
         given = given[:tokens]
-        _fits(model, prompt, len(given))
-        if len(given) < 2:
-            raise ConfigError(f"{prompt}: a text of one token predicts nothing: at least two are needed")
-        progress(system)
-        run = teacher_forced(model, backend, given)
-    else:
-        more = 64 if tokens is None else tokens
-        _fits(model, prompt, len(given), more)
-        done = 0
+    _fits(model, prompt, len(given), more)
+    if forced and len(given) < 2:
+        raise ConfigError(f"{prompt}: a text of one token predicts nothing: at least two are needed")
+    done = 0
 
-        def one(token: int) -> None:
-            nonlocal done
-            done += 1
-            count(done, more)
+    def one(token: int) -> None:
+        nonlocal done
+        done += 1
+        count(done, more)
 
-        run = free_run(model, backend, given, more, Sampling(temperature, seed), one)
+    with ExitStack() as stack:
+        heads = None
+        if rtl is not None:
+            heads = stack.enter_context(_in_rtl(backend, model, rtl, len(given) + more, 0 if forced else len(given) - 1,
+                                                rtl_memory, rtl_merge, progress))
+        if forced:
+            progress(system)
+            run = teacher_forced(model, backend, given)
+        else:
+            run = free_run(model, backend, given, more, Sampling(temperature, seed), one)
     rows = []
     for each in others:
         progress(each.name)
@@ -158,13 +174,36 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         "attention_error": [[_finite(float(value)) for value in row] for row in run.error],
         "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
         "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
-        "details": details, "compared": rows, "hazards": None, **cost, "notes": notes, "tools": tool_versions()}
+        "details": details, "compared": rows, "hazards": None,
+        "rtl": None if heads is None else heads.figures(), **cost, "notes": notes, "tools": tool_versions()}
     if measured:
         result["hazards"] = [{key: _plain(value) for key, value in asdict(one).items()}
                              for one in hazards(model, run.tokens, run, progress)]
     if any(result[key] is None for key in ("perplexity", "kl_mean_nats", "max_abs_logit_error")):
         notes.append(f"logits of {system} are not all finite numbers, so figures are missing")
     return result
+
+
+def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, memory: str | None,
+            merge: bool, progress: Callable[[str], None]) -> RtlHeads:
+    """Put heads of a backend in RTL. A waveform of a difference goes to ``out/waves``."""
+    from bankside.cosim.live_decode import RtlHeads
+    from bankside.cosim.request import Part
+    from bankside.models.decode.checked import answered, parse_heads
+
+    from . import generate
+    from .registry import unit as find_unit
+    from .selection import Selection
+
+    def part(unit: str, config: Any) -> Part:
+        progress(f"building {unit}")
+        selection = Selection(find_unit(unit), None, config)
+        return Part(config, generate.verilog(selection), selection.unit.module, generate.latency(selection))
+
+    heads = RtlHeads(backend, model.shape, parse_heads(text, model.shape), room, part, first=first, memory=memory,
+                     merge=merge, waves=Path("out/waves"))
+    answered(backend, heads.places, heads)
+    return heads
 
 
 def _figures(found: Compared) -> dict[str, Any]:
@@ -215,6 +254,9 @@ def decode_text(result: Mapping[str, Any]) -> str:
     lines.append(f"attention error      at most {value:.2e}, head {layer}.{head}")
     if result["time_per_token_us"] is not None:
         lines.append(f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ")
+    if result["rtl"] is not None:
+        lines.append("in RTL               {heads} heads, {tokens} tokens, {clocks} clocks, {clocks_per_second:,.0f} "
+                     "clocks/s, {mismatches} mismatches".format(**result["rtl"]))
     for one in result["compared"]:
         lines.append(f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
                      f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats")

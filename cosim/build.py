@@ -116,16 +116,16 @@ def model_arguments() -> list[str]:
     return shlex.split(os.environ.get(ARGUMENTS, ""))
 
 
-def optimisation() -> tuple[str, ...]:
-    """Make variables of the C++ compiler's effort. Code that runs in every clock has the level of :data:`LEVEL`, 2
-    unless set. The other half of a model only sets initial values, once.
+def optimisation(level: str | None = None) -> tuple[str, ...]:
+    """Make variables of the C++ compiler's effort. Code that runs in every clock has the level given, else that of
+    :data:`LEVEL`, 2 unless set. The other half of a model only sets initial values, once.
 
     Raises
     ------
     :exc:`ConfigError`
         If the compiler has no such level.
     """
-    level = os.environ.get(LEVEL) or "2"
+    level = level or os.environ.get(LEVEL) or "2"
     if level not in ("0", "1", "2", "3"):
         raise ConfigError(f"{LEVEL} must be 0, 1, 2 or 3, not '{level}'")
     return f"OPT_FAST=-O{level}", "OPT_SLOW=-O0", f"OPT_GLOBAL=-O{level}"
@@ -251,17 +251,18 @@ def lint(verilog: str, top: str) -> list[str]:
     return [f"{rule}: {message}" for rule, message in found if message and not message.startswith("Exiting due to")]
 
 
-def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False) -> Path:
+def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False,
+                 level: str | None = None) -> Path:
     """Folder with the program ``bench``; built unless it is there. The program is the C++ of ``sources`` (name to text,
     the first is compiled). It holds the model of the module ``bench`` (text ``wrapper``, class ``Vtop``) around the
-    unit ``verilog``.
+    unit ``verilog``. ``level``: how much the compiler optimises, instead of :data:`LEVEL`.
 
     Raises the errors of :func:`build_model`.
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
                "-O3", *UNKNOWN, *RULE_OPTIONS, "bench.vlt", *_trace(waves), next(iter(sources)), f"{top}.v", "bench.sv"]
-    return _build(verilog, top, {**sources, "bench.sv": wrapper, "bench.vlt": RULES}, command, env, waves)
+    return _build(verilog, top, {**sources, "bench.sv": wrapper, "bench.vlt": RULES}, command, env, waves, level)
 
 
 def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], Mapping[str, str]]) -> Path:
@@ -298,9 +299,9 @@ def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], 
 
 
 def _build(verilog: str, top: str, files: dict[str, str], command: list[str], env: dict[str, str],
-           waves: bool = False) -> Path:
+           waves: bool = False, level: str | None = None) -> Path:
     verilog = without_initial_values(re.sub(r"\A(//.*\n)+", "", verilog))
-    compiler, effort = _compiler(), optimisation()
+    compiler, effort = _compiler(), optimisation(level)
 
     def make(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)

@@ -81,15 +81,19 @@ class CentBackend(ChannelBackend):
         return bits(q)
 
     def unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists) -> np.ndarray:
-        scale = int(bits(np.array(q.shape[-1] ** -0.5, np.float32)))
-        scores = vector_multiply(self.score_bits(q, k, lists), np.int64(scale), fmt=BF16)
-        return self.output_bits(self._softmax(scores, lists), v, lists)
+        scores = self.score_bits(q, k, lists)
+        self._count(self._scaled(scores))
+        return self.output_bits(self.softmax(scores, lists), v, lists)
 
-    def _softmax(self, scores: np.ndarray, lists: Lists) -> np.ndarray:
-        """Probabilities of each list, slot by slot as the device computes them."""
+    def _scaled(self, scores: np.ndarray) -> np.ndarray:
+        scale = int(bits(np.array(self.block_shape.head_dim ** -0.5, np.float32)))
+        return vector_multiply(scores, np.int64(scale), fmt=BF16)
+
+    def softmax(self, scores: np.ndarray, lists: Lists) -> np.ndarray:
+        """Probabilities of each list, slot by slot as the PNM units compute them from products of queries and keys."""
         lanes, sizes, first = self.channel.lanes, lists.sizes, lists.first
         words = -(-sizes // lanes)
-        self._count(scores)
+        scores = self._scaled(scores)
         out = np.zeros_like(scores)
         for count in np.unique(words[words > 0]).tolist():
             rows = np.flatnonzero(words == count)

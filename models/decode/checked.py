@@ -40,13 +40,12 @@ def parse_heads(text: str, shape: ModelShape) -> list[tuple[int, int]]:
 
 
 def answered(backend: Backend, places: Collection[Place], answer: Callable[..., Any]) -> Backend:
-    """Let ``answer`` compute what the backend's unit computes at some places. It gets the same arguments and must give the
-    same bits, which go on.
+    """Let ``answer`` compute what the backend's unit computes at some places. It must give the same bits, which go on.
 
     Parameters
     ----------
     answer
-        Called as :meth:`UnitBackend.unit`, or as ``local`` of the backend ``pam``.
+        Called as :meth:`UnitBackend.unit`, or as ``local`` of the backend ``pam``. Its last argument is the model's result.
 
     Raises
     ------
@@ -62,7 +61,7 @@ def answered(backend: Backend, places: Collection[Place], answer: Callable[..., 
         want = model(place, *arguments)
         if place not in places:
             return want
-        got = answer(place, *arguments)
+        got = answer(place, *arguments, want)
         names = ("m", "l", "o") if isinstance(want, Partials) else ("",)
         for name in names:
             a, b = (np.asarray(getattr(one, name) if name else one) for one in (want, got))

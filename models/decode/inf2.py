@@ -37,21 +37,24 @@ class Inf2Backend(UnitBackend):
             self.config.check_command(Gemv(mode, room, model.shape.head_dim))
 
     def unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists) -> np.ndarray:
-        config, io, rule = self.config, self.io, self.rule
+        config, io = self.config, self.io
         how = Sum(config.window, 1, config.lanes, then="add")
         counts = np.zeros(len(q), np.int64)
         np.maximum.at(counts, lists.owners, lists.tokens + 1)
         found = scores(Factors.of(q, io), Factors.of(k, io), counts, how)[lists.owners, lists.tokens]
         found = convert(found, config.acc, io)
+        return convert(mixtures(self.softmax(found, lists), Factors.of(v, io), lists, how), config.acc, io)
+
+    def softmax(self, found: np.ndarray, lists: Lists) -> np.ndarray:
+        """Probabilities of each list, from the scores of its tokens."""
         # Rows of whole pages: the list's tokens in order, then masked places.
-        sizes, lanes = lists.sizes, rule.lanes
+        sizes, lanes = lists.sizes, self.rule.lanes
         row = np.arange(len(found)) - np.repeat(lists.first[:-1], sizes)
         rows = np.zeros((len(sizes), -(-int(sizes.max()) // lanes) * lanes), np.int64)
         valid = np.zeros(rows.shape, bool)
         owner = np.repeat(np.arange(len(sizes)), sizes)
         rows[owner, row], valid[owner, row] = found, True
-        p = softmax(rows, valid, rule)[owner, row]
-        return convert(mixtures(p, Factors.of(v, io), lists, how), config.acc, io)
+        return softmax(rows, valid, self.rule)[owner, row]
 
 
 def make(name: str, wide: bool = False) -> Backend:

@@ -159,7 +159,7 @@ class PamBackend(UnitBackend):
     def _slice(self, place: Place, tier: Tier, q: np.ndarray, k: np.ndarray, v: np.ndarray, tokens: list[np.ndarray],
                units: list[np.ndarray], begin: int) -> Reduced:
         """Results of a tier, one for each query; see :func:`bankside.models.pam.compositions.slice_attention`."""
-        config, queries, banks = tier.slice, len(q), tier.banks
+        config, queries = tier.slice, len(q)
         edges = np.arange(begin, begin + tier.units + 1)
         cuts = np.array([np.searchsorted(own, edges) for own in units])
         sizes = np.diff(cuts, axis=1).reshape(-1)
@@ -167,18 +167,9 @@ class PamBackend(UnitBackend):
         first = np.concatenate([[0], np.cumsum(sizes)])
         each = Lists(np.concatenate(mine), first, np.repeat(np.arange(queries), tier.units))
         local = self.local(place, tier, config.processing, q, k, v, each)
-        # A group's reduction unit takes its sources in turn.
-        tiles = np.diff(local.first)
-        unit = np.repeat(np.arange(queries * tier.units), tiles)
-        tile = np.arange(len(unit)) - np.repeat(local.first[:-1], tiles)
-        order = np.lexsort((unit, tile, unit // banks))
-        groups = local.first[::banks]
-        partial = Partial(local.m, np.zeros_like(local.m), local.l, local.o)
-        alone = config.groups == 1
-        reduced = merge_lists(config.reduction, partial, order, groups, normalise=False)
-        if alone:
-            return reduced
-        level, width = reduced, config.groups
+        level, width = self.reduce(place, tier, local), config.groups
+        if width == 1:
+            return level
         for sizes_of in config.tree.levels:
             level, width = _level(config, level, width, sizes_of, queries), len(sizes_of)
         return level
@@ -188,6 +179,16 @@ class PamBackend(UnitBackend):
         """What the processing units send: a list is a query on one unit, unit by unit of ``tier`` for each query. RTL takes
         its place."""
         return local_attention_lists(config, q, k, v, lists)
+
+    def reduce(self, place: Place, tier: Tier, local: ListPartials) -> Reduced:
+        """What the groups' reduction units send, group by group for each query. RTL takes its place."""
+        # A unit takes its sources in turn.
+        tiles = np.diff(local.first)
+        unit = np.repeat(np.arange(len(tiles)), tiles)
+        tile = np.arange(len(unit)) - np.repeat(local.first[:-1], tiles)
+        order = np.lexsort((unit, tile, unit // tier.banks))
+        partial = Partial(local.m, np.zeros_like(local.m), local.l, local.o)
+        return merge_lists(tier.slice.reduction, partial, order, local.first[::tier.banks], normalise=False)
 
     def _merged(self, results: Sequence[Reduced]) -> Reduced:
         """See :func:`bankside.models.pam.compositions.tier_merge`."""
