@@ -660,6 +660,7 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
+    parser.add_argument("--timeline", metavar="FILE", help="write a decode step of inf2, for ui.perfetto.dev")
     _records_argument(parser)
     layer = parser.add_argument_group("one attention layer on one stack of AttAcc")
     layer.add_argument("--layer", action="store_true", help="time a layer instead of a system")
@@ -707,7 +708,7 @@ def _eval(arguments: argparse.Namespace) -> int:
     load = {"context": arguments.context, "batch": arguments.batch, "output_tokens": arguments.output_tokens,
             "instances": arguments.instances}
     if arguments.workload is not None:
-        for name, value in load.items():
+        for name, value in (load | {"timeline": arguments.timeline}).items():
             if value is not None:
                 raise ConfigError(f"--{name.replace('_', '-')} can't be combined with --workload, which has its own")
         with steps() as tell:
@@ -716,7 +717,7 @@ def _eval(arguments: argparse.Namespace) -> int:
         given = {name: value for name, value in load.items() if value is not None}
         with steps() as tell:
             result = evaluate(arguments.system, arguments.model, **{"context": 4096, "batch": None, **given}, **common,
-                              progress=tell)
+                              timeline=arguments.timeline, progress=tell)
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)

@@ -61,7 +61,8 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
     """
     from bankside.models.systems import MissingRecord, load_system
 
-    none = {"time_per_token_us": None, "energy_per_token_mj": None, "time_breakdown_us": None, "records": []}
+    none: dict[str, Any] = {"time_per_token_us": None, "energy_per_token_mj": None, "time_breakdown_us": None,
+                            "records": []}
     if system is None:
         return none, ["no system has the time and energy of this step"]
     loaded = load_system(system)

@@ -135,7 +135,7 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
 
 def evaluate(system: str, model: str, *, context: int, batch: int | None, output_tokens: int = 1, instances: int = 1,
              refresh: bool = False, split: str | None = None, measure: bool = False, records: str | None = None,
-             changes: Mapping[str, Any] | None = None,
+             changes: Mapping[str, Any] | None = None, timeline: str | None = None,
              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Result of ``bankside eval --json``. ``config_hash`` covers the whole request: the system's description, the
     model's shape, the load. The hash of a unit's configuration is in ``unit``.
@@ -143,7 +143,7 @@ def evaluate(system: str, model: str, *, context: int, batch: int | None, output
     With ``split`` (``TPxPP`` or ``auto``), ``splits`` has each split that was tried, and the other keys belong to the
     fastest split. Each of several ``instances`` is the whole system and has its share of the batch. Keys that are no
     sum or mean over instances belong to an instance with the largest share. ``changes``: values of the system's file
-    that are replaced, by dotted key.
+    that are replaced, by dotted key. ``timeline``: a file for the spans of the first step.
 
     Raises
     ------
@@ -177,10 +177,24 @@ def evaluate(system: str, model: str, *, context: int, batch: int | None, output
     document = result.to_json()
     if split is not None:
         document["splits"] = tried
+    if timeline is not None:
+        document["timeline"] = _write_timeline(fastest, shape, context, max(shares), timeline)
     asked = [part.model_dump(mode="json") for part in (*fastest.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {"schema": 1, "config_hash": digest, **document, "instances": instances,
             "tools": {**tool_versions(), **document.get("tools", {})}}
+
+
+def _write_timeline(system: System, shape: ModelShape, context: int, batch: int, file: str) -> dict[str, Any]:
+    """Write the spans of a step; returns the description of the file."""
+    from pathlib import Path
+
+    from bankside.constraints.workspace import write_files
+    from bankside.models.systems.timeline import chrome_trace
+
+    view, path = system.timeline(shape, context=context, batch=batch), Path(file)
+    write_files(path.parent, {path.name: chrome_trace(view)})
+    return {"file": file, "spans": len(view.spans), "layers": view.layers, "of_layers": view.of_layers}
 
 
 def _together(each: Mapping[int, tuple[int, Any]]) -> Any:

@@ -22,6 +22,7 @@ from bankside.constraints.errors import ConfigError
 from bankside.constraints.formats import FloatFormat
 from bankside.constraints.workspace import Input, cache_folder, note_input, noting, write_files
 
+from .packaging import fpga_files
 from .records import hardware_digest
 from .registry import Unit
 from .selection import Selection
@@ -269,4 +270,5 @@ def generated_files(selection: Selection, name: str | None = None) -> dict[str, 
         f"{module}.v": verilog(selection, name),
         f"{module}.sdc": sdc(selection, name),
         f"{module}.json": json.dumps(describe(selection, name), indent=2) + "\n",
+        **fpga_files(selection, module),
     }

@@ -69,12 +69,14 @@ class Row:
 
 def presets(pattern: str = "*") -> list[Measurement]:
     """Co-simulation with the default workload and synthesis with the built-in library of every preset of the units whose
-    names match, each configuration once."""
+    names match, each configuration once. A unit that is written for an FPGA is also mapped to it."""
     chosen = fnmatch.filter(UNITS, pattern)
     if not chosen:
         raise ConfigError(nearest("unit", pattern, UNITS))
     found = [completed(measurement_of(kind, select(name, preset=preset)))
              for name in chosen for preset in UNITS[name].presets for kind in get_args(Kind)]
+    found += [completed(measurement_of("synth", select(name, preset=preset), fpga=UNITS[name].fpga))
+              for name in chosen for preset in UNITS[name].presets if UNITS[name].fpga]
     return list(dict.fromkeys(found))
 
 

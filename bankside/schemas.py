@@ -321,6 +321,24 @@ class Split(_Part):
     why: str | None = _key("reason if the split has no throughput")
 
 
+class Accelerator(_Part):
+    gemv: str = _key("preset of `inf2-gemv`")
+    clock_mhz: float
+    load_us: float = _key("flash to DRAM")
+    scores_us: float = _key("query times keys in the GEMV engine, for one query")
+    softmax_us: float
+    output_us: float = _key("probabilities times values in the GEMV engine")
+    dram_us: float = _key("load and reads in the DRAM")
+    bound: Literal["load", "units", "dram"] = _key("which of them a drive waits for")
+
+
+class StepTimeline(_Part):
+    file: str
+    spans: int
+    layers: int = _key("layers that have spans")
+    of_layers: int = _key("layers of the model")
+
+
 class CentBlock(_Part):
     pim_cycles: int
     pim_ms: float
@@ -380,7 +398,7 @@ class Eval(Envelope):
     utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
     controller: CentController | None = _key("of `cent`: the controller of a device, with measured areas; none under "
                                              "quirks and if an area has not been measured", default=None)
-    price_usd: dict[str, float] | None = _key("of `cent`: price by part", default=None)
+    price_usd: dict[str, float] | None = _key("of `cent`, and of `inf2` and its baselines: price by part", default=None)
     usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
     tokens_per_usd: float | None = _key("of `cent`", default=None)
     traffic_bytes: dict[str, dict[str, float]] | None = _key(
@@ -393,6 +411,9 @@ class Eval(Envelope):
     x_cache_requests: int | None = _key("of `inf2`: requests whose inputs the host keeps", default=None)
     x_cache_bound: str | None = _key("of `inf2`: why there are not more", default=None)
     shards_per_drive: int | None = _key("of `inf2`: key/value heads of requests on the busiest drive", default=None)
+    tok_s_per_usd: float | None = _key("of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None)
+    accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
+    timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
     dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
 
 
@@ -873,7 +894,11 @@ class Writeback(_WritebackFile):
     failures: int = _key("writes that failed and were done again")
     write_amplification: float | None = _key("bytes written, with the index, over bytes spilled")
     host_bytes: int = _key("most bytes that the host buffer held during the steps")
-    sent_bytes: int = _key("rows in the host buffer, summed over the steps")
+    sent_bytes: int = _key("rows whose write has not finished, summed over the steps: a step sends them from the host "
+                           "buffer")
+    late_steps: int = _key("steps that sent rows of an earlier interval, because their write had not finished")
+    step_for_writes_ms: float = _key("time of all steps and of the writes that outlast them, for one step; with steps of "
+                                     "this time or more, the drive keeps up")
     prefill_s: float
     decode_s: float
     drain_s: float = _key("from the last step to the last write")

@@ -93,7 +93,7 @@ def writeback_result(job: Job, folder: str, geometry: Geometry, *, sync: bool = 
     store = KvStore.create(path, geometry, sync=sync, slots=slots, pool=ThreadPool(workers))
     try:
         progress(f"writing {path}")
-        seconds, sent = _write(store, job, rows)
+        seconds, sent, late_steps = _write(store, job, rows)
         left = sum(held.nbytes for _, held in store.buffered().values())
         progress(f"reading {path}")
         read_bytes, read_s, mismatches = _read(store, job, rows)
@@ -120,7 +120,8 @@ def writeback_result(job: Job, folder: str, geometry: Geometry, *, sync: bool = 
         **{key: statistics[key] for key in ("writes", "written_bytes", "index_writes", "index_bytes", "commits", "syncs",
                                             "waits", "failures")},
         "write_amplification": (statistics["written_bytes"] + statistics["index_bytes"]) / spilled if spilled else None,
-        "host_bytes": statistics["host_bytes"], "sent_bytes": sent,
+        "host_bytes": statistics["host_bytes"], "sent_bytes": sent, "late_steps": late_steps,
+        "step_for_writes_ms": 1e3 * (seconds[1] + seconds[2]) / job.tokens,
         "prefill_s": seconds[0], "decode_s": seconds[1], "drain_s": seconds[2], "read_s": read_s,
         "prefill_mb_s": _rate(prefill, seconds[0]),
         "decode_mb_s": _rate(statistics["appended_bytes"] - prefill - left, seconds[1] + seconds[2]),
@@ -143,8 +144,10 @@ def _model(job: Job, g: Geometry) -> dict[str, int]:
             "host_bytes": job.requests * scheme.buffered_entries * block.kv_token_bytes}
 
 
-def _write(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray]) -> tuple[tuple[float, float, float], int]:
-    """Seconds of prefill, decode steps and the rest of the writes; bytes of rows that steps found in the host buffer."""
+def _write(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray]
+           ) -> tuple[tuple[float, float, float], int, int]:
+    """Seconds of prefill, decode steps and the rest of the writes. Bytes of rows that steps send, since no finished write
+    has them. Number of steps that send rows of an earlier interval."""
     began = time.perf_counter()
     if job.prefill_tokens:
         for array, key in enumerate(job.arrays):
@@ -152,12 +155,15 @@ def _write(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray]
         store.drain()
     prefilled = time.perf_counter()
     store.statistics.host_bytes = 0     # of the steps
-    sent = 0
+    sent, late_steps, interval = 0, 0, store.geometry.interval
     for token in range(job.prefill_tokens, job.prefill_tokens + job.tokens):
-        step = time.perf_counter()
+        step, late = time.perf_counter(), False
         for array, key in enumerate(job.arrays):
             store.append(*key, rows(array, token, token + 1))
-            sent += store.tokens(*key) - store.released(*key)
+            unwritten = store.unwritten(*key)   # the append has only begun the write of its interval
+            sent += unwritten
+            late |= unwritten > token % interval + 1
+        late_steps += late
         store.poll(idle=True)
         while (rest := job.step_ms / 1e3 - (time.perf_counter() - step)) > 0:
             store.poll(idle=True)
@@ -165,7 +171,7 @@ def _write(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray]
     decoded = time.perf_counter()
     store.drain()
     return ((prefilled - began, decoded - prefilled, time.perf_counter() - decoded),
-            2 * store.geometry.row_bytes * sent)
+            2 * store.geometry.row_bytes * sent, late_steps)
 
 
 def _read(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray]) -> tuple[int, float, int]:
@@ -237,6 +243,9 @@ def writeback_text(r: dict[str, Any]) -> str:
         ("write amplification", f"{r['write_amplification']:.4f}" if r["write_amplification"] else "–"),
         ("largest host buffer", beside("host_bytes")),
         ("sent from the host buffer", beside("sent_bytes")),
+        *([("of these, late", f"{r['sent_bytes'] - model['sent_bytes']} B, in {r['late_steps']} of {r['tokens']} steps: "
+            "the drive had not ended their write when the next step sent them again. Writes end in time in steps of about "
+            f"{r['step_for_writes_ms']:.3g} ms (--step-ms)")] if r["late_steps"] else []),
         ("prefill, decode, read", ", ".join(map(rate, ("prefill", "decode", "read")))),
         ("direct I/O", "yes" if r["direct_io"] else "no"),
         ("rows that came back changed", str(r["mismatches"])),

@@ -483,6 +483,7 @@ class Unit(Generic[Config]):
     published : presets whose Verilog the repository carries; None: all
     trial : the smallest hardware and a short workload; without it, the default preset and workload
     program : function that makes the program of memory commands of a decode step for the unit; None: the unit has none
+    fpga : family of FPGAs for which the unit is written; its presets then have records of this mapping too
     """
 
     name: str
@@ -500,6 +501,7 @@ class Unit(Generic[Config]):
     published: tuple[str, ...] | None = None
     trial: Trial = Trial()
     program: str | None = None
+    fpga: str | None = None
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -6,11 +6,14 @@ division). The bits of every step are this project's.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
 from typing import Literal
 
 from .arithmetic import ExpTable, SumWindow
+from .elementary_exp import _nearest
 from .formats import FP16, FP32, FloatFormat
 
 __all__ = ["DIVISIONS", "INF2_SOFTMAX", "INF2_SOFTMAX_FP32", "SUMS", "SoftmaxRule"]
@@ -39,9 +42,9 @@ class SoftmaxRule:
 
     ``division="exact"``: every weight is divided by the sum, and the quotient rounded once to ``io``, as IEEE 754 says.
     ``division="reciprocal"``: R is the smallest integer that is not below ``2**(precision - 1 + reciprocal_bits) / m``,
-    where m is the significand of the sum, with ``acc.precision`` bits. The product of R and a weight's significand, without
-    its last ``io.precision`` bits, is rounded once. This equals the exact quotient from ``io.precision + acc.precision + 2``
-    bits on. ``division="none"``: the weights stay as they are.
+    where m is the significand of the sum, with ``acc.precision`` bits. The product of R and a weight's significand,
+    without its last ``io.precision`` bits, is rounded once. From ``io.precision + acc.precision + 2`` bits on, this equals
+    the exact quotient. ``division="none"``: the weights stay as they are.
 
     Attributes
     ----------
@@ -80,6 +83,13 @@ class SoftmaxRule:
         if self.division == "exact":
             return self.io.precision + self.acc.precision + 2
         return self.reciprocal_bits
+
+    @cached_property
+    def mask_bits(self) -> int:
+        """``mask_value`` in the format ``score``, rounded to nearest. Beyond the range it is an infinity."""
+        fmt, size = self.score, abs(self.mask_value)
+        bits = fmt.infinity if math.isinf(size) else min(_nearest(Fraction(size), fmt), fmt.infinity)
+        return bits | fmt.sign_mask * (self.mask_value < 0)
 
     def beats(self, tokens: int) -> int:
         """Beats of a row."""

@@ -8,8 +8,18 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.units.inf2_gemv import Gemv, GemvMode, GemvPoint, GemvWorkload, Inf2GemvConfig, Inf2GemvResult
+from ..constraints.memory import Memory, load_memory
+from ..constraints.units.inf2_gemv import (
+    Gemv,
+    GemvMode,
+    GemvPaced,
+    GemvPoint,
+    GemvWorkload,
+    Inf2GemvConfig,
+    Inf2GemvResult,
+)
 from ..models.inf2.gemv import gemv, reference
+from ..models.memory.streams import stream_arrivals
 from ..models.numerics import from_float64, to_float64
 from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .pam_pu import special_numbers
@@ -32,11 +42,13 @@ class Episode:
     ----------
     vectors : of every command, bits: the query or the probabilities
     matrices : of every command, bits of shape ``(tokens, head_dim)``
+    memory : a memory at whose cycles the rows come; None: at every clock
     """
 
     commands: list[Gemv]
     vectors: list[np.ndarray]
     matrices: list[np.ndarray]
+    memory: Memory | None = None
 
 
 @dataclass
@@ -64,6 +76,21 @@ class Outcome(Played):
                          commands=len(commands), cycles=cycles, row_cycles=row_cycles, ideal_cycles=ideal,
                          utilisation=round(ideal / cycles, 6), steady=round(ideal / row_cycles, 6))
 
+    def paced(self, number: int) -> GemvPaced:
+        """Figures of an episode whose commands are equal, and whose rows came from a memory."""
+        episode, point, log = self.episodes[number], self.point(number), self.run.epochs[number]
+        assert episode.memory is not None
+        words = len(episode.commands) * point.tokens * self.config.tiles(point.head_dim)
+        came = stream_arrivals(episode.memory, words, self.config.word_bytes)
+        clocks = log.last_of(self.matrices) - log.first_of(self.matrices) + 1
+        there = sum(int(counts[name].sum()) for counts in (log.moved, log.stalled) for name in self.matrices)
+        share = there / (clocks * self.config.blocks)
+        return GemvPaced(**point.model_dump(exclude={"row_cycles", "steady"}), memory=episode.memory.name,
+                         time_ns=round(point.cycles / self.config.clock_mhz * 1e3, 3),
+                         memory_time_ns=round(float(came[-1] - came[0]) * 1e-3, 3), stall_cycles=self.stall_cycles(number),
+                         rows_per_clock=round((words - 1) / max(clocks - 1, 1), 6), mac_share=round(share, 6),
+                         memory_share=round(1 - share, 6))
+
     def stall_cycles(self, number: int) -> int:
         log = self.run.epochs[number]
         return int(sum(log.stalled[name].sum() for name in self.matrices))
@@ -81,6 +108,7 @@ def stimulus(config: Inf2GemvConfig, episodes: Sequence[Episode]) -> Stimulus:
     matrices = [one for episode in episodes for one in episode.matrices]
     epochs = np.repeat(np.arange(len(episodes)), [len(episode.commands) for episode in episodes])
     lanes = config.lanes
+    cycles = np.concatenate([_arrivals(config, episode) for episode in episodes])
     items = {"command": Items.of(config.command_layout.pack(
         mode=np.array([c.mode for c in commands], np.int64), tokens=np.array([c.tokens for c in commands], np.int64),
         head_dim=np.array([c.head_dim for c in commands], np.int64)), epoch=epochs)}
@@ -96,7 +124,9 @@ def stimulus(config: Inf2GemvConfig, episodes: Sequence[Episode]) -> Stimulus:
         for number in np.unique(rows["command"]):
             mine = rows["command"] == number
             given[mine] = wide[number][rows["token"][mine], rows["dim"][mine] // lanes]
-        items[f"matrix_{block}"] = Items.of(config.beat_layout.pack({"": given}), epoch=epochs[rows["command"]])
+        items[f"matrix_{block}"] = Items.of(
+            config.beat_layout.pack({"": given}), epoch=epochs[rows["command"]],
+            cycle=cycles[config.word_places(commands, rows)])
 
     results = [gemv(config, *one).reshape(-1, lanes) for one in zip(commands, vectors, matrices, strict=True)]
     last = np.concatenate([np.arange(len(one)) == len(one) - 1 for one in results]).astype(np.int64)
@@ -113,6 +143,15 @@ def stimulus(config: Inf2GemvConfig, episodes: Sequence[Episode]) -> Stimulus:
         raise IndexError(at)
 
     return Stimulus(items, {"result": expected}, {"result": targets}, part=part)
+
+
+def _arrivals(config: Inf2GemvConfig, episode: Episode) -> np.ndarray:
+    """Cycles of the episode at which its rows come, in the order in which a memory is read."""
+    words = sum(command.tokens * config.tiles(command.head_dim) for command in episode.commands)
+    if episode.memory is None:
+        return np.zeros(words, np.int64)
+    came = stream_arrivals(episode.memory, words, config.word_bytes)
+    return np.ceil(came * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
 
 
 def _filled(config: Inf2GemvConfig, array: np.ndarray, size: int) -> np.ndarray:
@@ -140,8 +179,8 @@ def simulate(config: Inf2GemvConfig, verilog: str, episodes: Sequence[Episode], 
 
 
 def random_episode(config: Inf2GemvConfig, commands: Sequence[Gemv], rng: np.random.Generator, *,
-                   kind: str = "normal") -> Episode:
-    """Random data for commands, of one ``kind``:
+                   kind: str = "normal", memory: Memory | None = None) -> Episode:
+    """Random data for commands, whose rows a memory brings, of one ``kind``:
 
     - ``normal`` (as in a language model: unit-variance K and V, a query scaled by 1/sqrt(head_dim), probabilities)
     - ``wide`` (magnitudes over the whole range)
@@ -169,7 +208,7 @@ def random_episode(config: Inf2GemvConfig, commands: Sequence[Gemv], rng: np.ran
         else:
             weights = np.exp(rng.normal(size=command.terms))
             vectors.append(from_float64(weights / weights.sum(), io))
-    return Episode(list(commands), vectors, [draw((c.tokens, c.head_dim)) for c in commands])
+    return Episode(list(commands), vectors, [draw((c.tokens, c.head_dim)) for c in commands], memory)
 
 
 def stress_episodes(config: Inf2GemvConfig, rng: np.random.Generator, count: int) -> list[Episode]:
@@ -193,6 +232,7 @@ def bench(request: SimRequest) -> Inf2GemvResult:
     """Run the whole bench of ``inf2-gemv``. Each run is compared beat by beat:
 
     - the measured commands of both modes, and commands of other sizes, at full rate
+    - the measured commands with rows at the cycles of a memory, also at other head dimensions
     - small random commands with all kinds of data and stalls on every stream
     - the same with a result that becomes ready only after it was valid
     - the same from random registers, with resets
@@ -206,6 +246,11 @@ def bench(request: SimRequest) -> Inf2GemvResult:
     campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
                                                                       top=request.module, **options))
     full = campaign.run("full_rate", [random_episode(config, work, rng) for work in works], waves=True)
+    memory = load_memory(workload.memory)
+    dims = [workload.head_dim, *(dim for dim in HEAD_DIMS if workload.sweep and dim != workload.head_dim)]
+    paced = campaign.run("memory", [
+        random_episode(config, [Gemv(mode, workload.tokens, dim)] * workload.commands, rng, memory=memory)
+        for dim in dims if dim <= config.max_head_dim for mode in GemvMode])
     campaign.stress(lambda count: stress_episodes(config, rng, count))
     qk, sv, single, *others = (full.point(n) for n in range(len(works)))
     return campaign.result(
@@ -218,5 +263,6 @@ def bench(request: SimRequest) -> Inf2GemvResult:
         sv=sv,
         latency_cycles=single.cycles,
         points=others,
+        memory_timing=[paced.paced(number) for number in range(len(paced.episodes))],
         max_abs_error=full.max_abs_error,
         rms_error=full.rms_error)

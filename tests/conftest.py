@@ -12,7 +12,7 @@ from hypothesis import settings
 
 from bankside import envelope
 from bankside.constraints.records import Measurement, Record
-from bankside.constraints.units import cent_cxl_port, cent_pnm, cent_riscv, dpa_dispatcher, pam_pu, pim_hub
+from bankside.constraints.units import cent_cxl_port, cent_pnm, cent_riscv, dpa_dispatcher, inf2_gemv, pam_pu, pim_hub
 from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
 from bankside.schemas import schema_of
@@ -85,11 +85,20 @@ def least_s():
 
 @pytest.fixture(scope="session")
 def module_records(tmp_path_factory):
-    """A folder with a measurement of every preset of the hub and of the dispatcher."""
+    """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's GEMV engine."""
     folder = RecordFolder(tmp_path_factory.mktemp("module-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS)):
+    for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS),
+                          ("inf2-gemv", {"inf2": inf2_gemv.PRESETS["inf2"]})):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
+    return folder
+
+
+@pytest.fixture(scope="session")
+def inf2_records(tmp_path_factory):
+    """A folder with a measurement of INF2's GEMV engine."""
+    folder = RecordFolder(tmp_path_factory.mktemp("inf2-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
+    folder.write(_record("inf2-gemv", "inf2", inf2_gemv.PRESETS["inf2"]))
     return folder
 
 

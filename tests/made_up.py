@@ -12,6 +12,11 @@ _SIM = {"vectors": 9, "mismatches": 0, "runs": {"full_rate": {"vectors": 9, "mis
 _CYCLES = {**_SIM, "cycles": 90, "ideal_cycles": 80, "utilisation": 0.9}
 _ERRORS = {"max_abs_error": 0.01, "rms_error": 0.001}
 
+#: Commands of the GEMV engine by mode: 128 and 64 dimensions.
+GEMV = {mode: [{"mode": mode, "tokens": 1024, "head_dim": dim, "commands": 4, "cycles": 32 * dim + tail,
+                "row_cycles": 32 * dim, "ideal_cycles": 32 * dim, "utilisation": 0.9, "steady": 1.0}
+               for dim in (128, 64)] for mode, tail in (("qk", 86), ("sv", 53))}
+
 #: Results of benches by unit.
 SIM = {
     "pam-pu": {**_CYCLES, **_ERRORS, "stall_cycles": 0, "key_stall_cycles": 0, "value_stall_cycles": 0,
@@ -46,6 +51,10 @@ SIM = {
                       "exchange_cycles": 846, "exchange_payload_percent": 71.1, "gather_cycles": 846, "send_clocks": 11,
                       "receive_clocks": 4, "slot_clocks": 30, "acknowledge_clocks": 52, "switch_clocks": 9,
                       "host_read_clocks": 46},
+    # 4 commands in a row: a tile of 32 tokens and 128 dimensions takes 32 clocks, of 64 dimensions 16; 86 or 53 to end.
+    "inf2-gemv": {**_SIM, **_ERRORS, "cycles": 4182, "ideal_cycles": 4096, "utilisation": 0.979436, "stall_cycles": 20,
+                  "latency_cycles": 115, "qk": GEMV["qk"][0], "sv": GEMV["sv"][0],
+                  "points": [GEMV["qk"][1], GEMV["sv"][1]]},
     "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,
                        "shapes": {}, "errors_seen": []},
 }

@@ -18,6 +18,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -28,10 +29,12 @@ from bankside.block_diagram import block_diagram
 from bankside.constraints.arithmetic import AlignedWindow, ExpTable
 from bankside.constraints.cent_isa import INSTRUCTIONS, WORD, DecodeError
 from bankside.constraints.errors import BanksideError
+from bankside.constraints.formats import FP16
 from bankside.constraints.libraries import macro_family
 from bankside.constraints.memory import load_memory
 from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
 from bankside.constraints.records import Kind
+from bankside.constraints.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
 from bankside.constraints.units.cent_pnm import PRESETS as PNMS
 from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.units.pam_interface import SIDES, MemorySide
@@ -56,6 +59,7 @@ from bankside.models.cost import (
 from bankside.models.cost.memories import banked, macro_ports
 from bankside.models.memory import time_program
 from bankside.models.numerics import from_float64, to_float64
+from bankside.models.numerics.softmax import softmax_parts
 from bankside.models.pam.program import attention_program
 from bankside.models.pam.pu import attention, merge
 from bankside.records import RecordFolder
@@ -65,7 +69,7 @@ from bankside.unit_page import MARK, areas, contract_tables, fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = ("README.md", *dict.fromkeys(unit.page for unit in UNITS.values()), "docs/numerics.md", "docs/synthesis.md",
-         "docs/cent.md")
+         "docs/cent.md", "docs/inf2.md")
 
 TOKENS = (1, 17, 512, 4096)
 DIMENSIONS = (64, 80, 96, 128, 160, 192, 256)
@@ -496,6 +500,8 @@ def _results(selection: Selection, kind: Kind, **workload: Any) -> dict[str, Any
     record = RecordFolder().find(measure.measurement_of(kind, selection, **workload))
     if record is not None:
         return record.results
+    if "fpga" in workload:
+        return measure.synthesise_fpga(selection, **workload)
     return measure.synthesise(selection) if kind == "synth" else measure.simulate(selection, **workload)
 
 
@@ -1121,6 +1127,18 @@ def cent_causes_7b() -> str:
 # inf2-gemv --------------------------------------------------------------------------------------------------------------
 
 
+def inf2_sensitivity() -> str:
+    """One change of a run of INF2 and of FlexGen."""
+    from bankside.models.papers import Evidence
+    from bankside.models.papers.inf2.series import sensitivity
+    from bankside.records import RecordFolder
+
+    found = sensitivity(Evidence(RecordFolder()))
+    return table(["change", "FlexGen, tokens/s", "INF², tokens/s", "gain", "requests from inputs"],
+                 [[label, *(f"{found[name][label]:.3f}" for name in ("flexgen", "inf2")), f"{gain:.2f}",
+                   f"{found['inputs'][label]:.0f}"] for label, gain in found["gain"].items()])
+
+
 def gemv_presets() -> str:
     """Clocks and errors of the presets."""
     rows = []
@@ -1155,6 +1173,109 @@ def gemv_sizes() -> str:
         for mode, dim in dict.fromkeys((one["mode"], one["head_dim"]) for one in points)])
 
 
+def gemv_memory() -> str:
+    """The preset inf2 with rows at the pace of the DRAM."""
+    sim = _measured(select("inf2-gemv", preset="inf2"), "sim")
+    timing = sorted(sim["memory_timing"], key=lambda one: (one["mode"], one["head_dim"]))
+    return table(["mode", "head dimension", "clocks", "ideal", "utilisation", "rows a clock", "bound by the memory",
+                  "by the lanes"],
+                 [[one["mode"].upper(), one["head_dim"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}",
+                   f"{one['rows_per_clock']:.3f}", f"{one['memory_share']:.1%}", f"{one['mac_share']:.1%}"]
+                  for one in timing])
+
+
+# inf2-softmax -----------------------------------------------------------------------------------------------------------
+
+
+def softmax_presets() -> str:
+    """Clocks and errors of the presets."""
+    rows = []
+    for name in UNITS["inf2-softmax"].presets:
+        sim = _measured(select("inf2-softmax", preset=name), "sim")
+        rows.append([name, sim["cycles"], sim["ideal_cycles"], f"{sim['steady']:.4f}", sim["latency_cycles"],
+                     f"{sim['rms_error']:.1e}", f"{sim['max_abs_error']:.1e}"])
+    return table(["preset", "clocks", "ideal", "steady", "latency", "error, root mean square", "largest"], rows)
+
+
+def softmax_lengths() -> str:
+    """Clocks by the length of rows."""
+    points = _measured(select("inf2-softmax", preset="inf2"), "sim")["points"]
+    return table(["tokens", "rows", "clocks", "ideal", "used", "steady", "clocks for a row", "latency"], [
+        [one["tokens"], one["rows"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}", f"{one['steady']:.4f}",
+         f"{1 / one['rows_per_clock']:.2f}", one["latency_cycles"]] for one in points])
+
+
+#: Rules of the sum beside each other: name, and rule.
+SOFTMAX_SUMS = {
+    "FP16, one after the other": replace(INF2_SOFTMAX, lanes=1, groups=1),
+    "FP16, tree of 32 first (the paper's)": INF2_SOFTMAX,
+    "FP32, tree of 32 first": INF2_SOFTMAX_FP32,
+    "fixed point, rounded to FP32": replace(INF2_SOFTMAX_FP32, sums="window"),
+}
+
+
+def softmax_sums() -> str:
+    """Errors of sums by the rule and the length of rows."""
+    rng = np.random.default_rng(1)
+    rows = []
+    for label, draw in (("equal", np.zeros), ("uniform in -1..0", lambda n: rng.uniform(-1, 0, n))):
+        for tokens in (1 << 10, 1 << 15, 1 << 17):
+            scores = from_float64(draw(tokens), FP16)
+            errors = []
+            for rule in SOFTMAX_SUMS.values():
+                parts = softmax_parts(scores, None, rule)
+                exact = to_float64(parts.weights[:tokens], FP16).sum()
+                error = to_float64(parts.sum, rule.acc) / exact - 1
+                errors.append("overflow" if np.isinf(error) else f"{100 * error:.2g} %" if error else "0")
+            rows.append([label, f"{tokens >> 10} K", *errors])
+    return table(["scores", "tokens", *SOFTMAX_SUMS], rows)
+
+
+# inf2-accelerator -------------------------------------------------------------------------------------------------------
+
+
+def accelerator_registers() -> str:
+    """Registers of the accelerator."""
+    rows = []
+    for one in UNITS["inf2-accelerator"].preset(None)[1].registers:
+        place = f"0x{one.offset:02X}" + (f" to 0x{one.offset + 4:02X}" if one.bits > 32 else "")
+        rows.append([place, f"`{one.name}`", one.bits, one.access, one.description])
+    return table(["offset", "register", "bits", "access", "meaning"], rows)
+
+
+def accelerator_measured() -> str:
+    """Clocks of jobs of the preset inf2: at full rate, and at the pace of the memories."""
+    sim = _measured(select("inf2-accelerator", preset="inf2"), "sim")
+    paced = sim["memory_timing"]
+    rows = [[f"{one['tokens']}", one["mask"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}",
+             *(f"{one[f'{name}_share']:.1%}" for name in ("port", "dram", "latency", "p2p", "unit"))]
+            for one in sim["points"]]
+    rows.append([f"{paced['tokens']}, from {paced['memory']} and {paced['dram']}", paced["mask"], paced["cycles"],
+                 paced["ideal_cycles"], f"{paced['utilisation']:.3f}",
+                 *(f"{paced[f'{name}_share']:.1%}" for name in ("port", "dram", "latency", "p2p", "unit"))])
+    return table(["tokens", "mask", "clocks", "ideal", "utilisation", "word on the port", "DRAM's pace", "its latency",
+                  "P2P", "the unit"], rows)
+
+
+def accelerator_fpga() -> str:
+    """Resources of the presets on the KU15P, beside Table 2 of the paper."""
+    from bankside.constraints.libraries.fpga import fpga_families
+    from bankside.models.papers.claims import load_paper
+
+    device = fpga_families()["xcup"].devices["ku15p"]
+    claims = load_paper("inf2")
+    kinds = ("lut", "ff", "bram", "uram", "dsp")
+    whole = {kind: (device.counted_as or {}).get(kind, getattr(device, kind)) for kind in kinds}
+    printed = {kind: claims.claim(f"inf2-res-{kind}").value for kind in kinds}
+    rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * whole[kind]):,} ({printed[kind]} %)"
+                                       for kind in kinds)]]
+    for name in UNITS["inf2-accelerator"].presets:
+        used = _results(select("inf2-accelerator", preset=name), "synth", fpga="xcup")["fpga"]
+        count = {**used, "bram": used["bram36"] + used["bram18"] / 2}
+        rows.append([f"`{name}`", *(f"{count[kind]:,} ({100 * count[kind] / whole[kind]:.2f} %)" for kind in kinds)])
+    return table(["", "LUT", "flip-flops", "BRAM of 36 Kbit", "URAM", "DSP"], rows)
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
@@ -1166,8 +1287,9 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     interface_memories, interface_rates, interface_quoted, interface_synthesis, cxl_cycles, cxl_latency, cxl_synthesis,
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
-    cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes,
-    gemv_synthesis)}
+    cent_costs, cent_causes_70b, cent_causes_7b, inf2_sensitivity, gemv_presets, gemv_sizes,
+    gemv_synthesis, gemv_memory, softmax_presets, softmax_lengths, softmax_sums,
+    accelerator_registers, accelerator_measured, accelerator_fpga)}
 
 
 def held(page: str) -> list[str]:

@@ -9,8 +9,8 @@ from pydantic import Field
 from ..document import Strict
 from .links import LinkTreeSpec
 
-__all__ = ["DriveSpec", "Inf2SystemSpec", "NearStorageSpec", "ServerSpec", "StoragePathSpec", "StorageSystemSpec",
-           "WriteBackSpec", "XCacheSpec"]
+__all__ = ["DrivePathSpec", "DriveSpec", "Inf2SystemSpec", "NearStorageSpec", "PriceSpec", "SequenceSpec", "ServerSpec",
+           "SoftmaxPassSpec", "StoragePathSpec", "StorageSystemSpec", "WriteBackSpec", "XCacheSpec"]
 
 _BASE = "the GPU system, with one GPU: a built-in name, or a file relative to this one"
 _LINKS = "`gpu`, and at each `drive` the links `flash` and, in INF2, `accelerator`"
@@ -41,10 +41,47 @@ class ServerSpec(Strict):
     source: str
 
 
+class SequenceSpec(Strict):
+    """Work of the GPU on whole sequences: prefill, and keys and values that it computes again."""
+
+    tflops: float = _positive("10^12 operations per second that the software reaches with whole sequences on any GPU that "
+                              "has as many")
+    source: str
+
+
+class PriceSpec(Strict):
+    """Prices of a server."""
+
+    gpu_usd: dict[str, float] = Field(description="by name of the GPU")
+    server_usd: float = Field(ge=0, le=1e9, strict=False, description="host without GPU and drives")
+    expansion_usd: float = Field(ge=0, le=1e9, strict=False, description="chassis of the drives")
+    drive_usd: float = Field(ge=0, le=1e9, strict=False, description="a drive")
+    source: str
+
+
+class DrivePathSpec(Strict):
+    """Path of the software from a drive's flash to the DRAM of its accelerator."""
+
+    name: str
+    gb_s: float = _positive("of one drive")
+    source: str
+
+
+class SoftmaxPassSpec(Strict):
+    """Softmax of an accelerator, as passes over a row of scores."""
+
+    passes: int = Field(ge=1, le=16, description="passes over a row, one after the other")
+    elements: int = Field(ge=1, le=1 << 16, description="elements of a clock")
+    source: str
+
+
 class NearStorageSpec(Strict):
     """Attention of an accelerator beside the flash of its drive."""
 
-    gb_s: float = _positive("keys and values to which an accelerator attends, once they are in its DRAM")
+    gemv: str = Field(description="preset of `inf2-gemv`, whose measured clocks the products take")
+    softmax: SoftmaxPassSpec
+    path: DrivePathSpec
+    power_w: float = Field(ge=0, le=1e4, strict=False, description="of one accelerator, as long as a step takes")
     source: str
 
 
@@ -64,7 +101,8 @@ class XCacheSpec(Strict):
 
     use: Literal["auto", "on", "off"] = Field(description="auto: where an input is no larger than its keys and values; on: "
                                                           "a model for which it is larger is an error")
-    most_percent: float = Field(ge=0, le=100, strict=False, description="of the requests of a batch, at most")
+    most_percent: float = Field(default=100, ge=0, le=100, strict=False,
+                                description="of the requests of a batch, at most; a limit of the user's")
     source: str
 
 
@@ -86,6 +124,8 @@ class Inf2SystemSpec(Strict):
     drive: DriveSpec
     weights: Weights = Field(description=_WEIGHTS)
     server: ServerSpec
+    sequences: SequenceSpec
+    prices: PriceSpec
     attention: NearStorageSpec
     writeback: WriteBackSpec
     x_cache: XCacheSpec
@@ -102,6 +142,8 @@ class StorageSystemSpec(Strict):
     drive: DriveSpec
     weights: Weights = Field(description=_WEIGHTS)
     server: ServerSpec
+    sequences: SequenceSpec
+    prices: PriceSpec
     path: StoragePathSpec
     attention: Literal["host", "gpu"] = Field(description="who attends: the host's processors, or the GPU")
     kv: Literal["batch", "drives"] = Field(description="batch: in the host's memory if a batch fits as a whole, "

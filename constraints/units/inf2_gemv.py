@@ -16,14 +16,27 @@ from pydantic import Field as Key
 from pydantic import model_validator
 
 from ..arithmetic import AlignedWindow
-from ..contract import Field, Layout, NumericResult, Port, RateResult, Row, Trial, Unit, UnitConfig, Workload
+from ..contract import (
+    Field,
+    Layout,
+    MemoryTiming,
+    NumericResult,
+    Port,
+    RateResult,
+    Row,
+    Trial,
+    Unit,
+    UnitConfig,
+    Workload,
+    memory_port,
+)
 from ..document import Strict
 from ..errors import ConfigError
 from ..formats import FORMATS, FP32, FloatFormat
 from .pam_partials import check_power_of_two
 
-__all__ = ["PRESETS", "ROW_DTYPE", "UNIT", "Gemv", "GemvMode", "GemvPoint", "GemvWorkload", "Inf2GemvConfig",
-           "Inf2GemvResult"]
+__all__ = ["PRESETS", "ROW_DTYPE", "UNIT", "Gemv", "GemvMode", "GemvPaced", "GemvPoint", "GemvWorkload",
+           "Inf2GemvConfig", "Inf2GemvResult"]
 
 #: A matrix row that a block takes: of which command, and the place of its first element in K or V.
 ROW_DTYPE = np.dtype([("command", "i4"), ("token", "i4"), ("dim", "i4")])
@@ -78,6 +91,10 @@ class Inf2GemvConfig(UnitConfig):
     guard_bits: int = Key(default=3, ge=1, le=16, description="bits of a tile's sum below the accumulator's precision")
     add_depth: int = Key(default=3, ge=1, le=5, description="registers of the adder of a block's outputs")
     result_beats: int = Key(default=4, ge=1, le=64, description="finished beats of a block that can wait")
+    # Left out at its default, so that configurations keep their hashes.
+    fabric: Literal["asic", "xilinx"] = Key(
+        default="asic", exclude_if=lambda value: value == "asic",
+        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains")
     clock_mhz: float = Key(default=200.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -105,6 +122,11 @@ class Inf2GemvConfig(UnitConfig):
     def tiles(self, size: int) -> int:
         """Tiles along ``size`` outputs or products."""
         return -(-size // self.lanes)
+
+    @property
+    def word_bytes(self) -> int:
+        """Bytes of a matrix row as a block takes it."""
+        return self.lanes * self.io.width // 8
 
     @property
     def vector_beats(self) -> int:
@@ -195,6 +217,18 @@ class Inf2GemvConfig(UnitConfig):
             out.append(rows[tokens < command.tokens])
         return np.concatenate(out)
 
+    def word_places(self, commands: Sequence[Gemv], rows: np.ndarray) -> np.ndarray:
+        """Places of ``rows`` (of ``ROW_DTYPE``) among all rows of the commands, in the order in which a memory is read.
+
+        The memory is read command by command, ``lanes`` tokens at a time, and these by groups of ``lanes`` dimensions. K
+        and V lie there token by token, and a row is a word."""
+        tokens = np.array([command.tokens for command in commands], np.int64)
+        groups = np.array([self.tiles(command.head_dim) for command in commands], np.int64)
+        first = np.cumsum(tokens * groups) - tokens * groups
+        number, (tile, within) = rows["command"], np.divmod(rows["token"].astype(np.int64), self.lanes)
+        height = np.minimum(tokens[number] - tile * self.lanes, self.lanes)
+        return first[number] + tile * self.lanes * groups[number] + rows["dim"] // self.lanes * height + within
+
     def block_vectors(self, commands: Sequence[Gemv], block: int) -> np.ndarray:
         """Beats of vectors that a block takes, in order: array ``(beats, 2)`` of (command, beat). A block that has no
         output tile of a command takes none of its vector."""
@@ -216,6 +250,7 @@ PRESETS: dict[str, Inf2GemvConfig] = {
 class GemvWorkload(Workload):
     """Commands that follow each other, each of another head."""
 
+    memory: str = memory_port("ddr4-2400")
     tokens: int = Key(default=1024, ge=1, le=1 << 30, description="tokens of the measured commands")
     head_dim: int = Key(default=128, ge=1, le=4096, description="head dimension of the measured commands")
     commands: int = Key(default=4, ge=1, le=256, description="commands of each mode that follow each other")
@@ -240,6 +275,23 @@ class GemvPoint(Strict):
                                     "rows come")
 
 
+class GemvPaced(MemoryTiming):
+    """Commands of one mode and size, one after the other, with K or V at the cycles of a memory."""
+
+    mode: Literal["qk", "sv"] = Key(description="qk: scores, sv: attention output")
+    tokens: int = Key(description="of a command")
+    head_dim: int = Key(description="of a command")
+    commands: int = Key(description="that follow each other")
+    memory_time_ns: float = Key(description="from the first row to the last one, at the memory's own pace")
+    cycles: int = Key(description="from the first matrix row to the last result")
+    stall_cycles: int = Key(description="clocks in which a block did not take a row that had come, summed over the blocks")
+    ideal_cycles: int = Key(description="products over the multipliers of all blocks")
+    rows_per_clock: float = Key(description="rows that the memory gives in a clock while rows come")
+    memory_share: float = Key(description="share of the blocks' clocks, while rows come, in which no row had come for "
+                                          "the block")
+    mac_share: float = Key(description="share of the blocks' clocks in which a row was there: the lanes set the pace")
+
+
 class Inf2GemvResult(RateResult, NumericResult):
     """Measurements of the bench of ``inf2-gemv``. The figures of one mode are of the scores (QK)."""
 
@@ -251,6 +303,8 @@ class Inf2GemvResult(RateResult, NumericResult):
     qk: GemvPoint = Key(description="the scores")
     latency_cycles: int = Key(description="from the first matrix row to the result, of a command with a single tile of K")
     points: list[GemvPoint] = Key(description="other head dimensions and token counts")
+    memory_timing: list[GemvPaced] = Key(description="the measured commands of both modes with rows at the cycles of the "
+                                                     "memory, then the same at other head dimensions")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
@@ -260,6 +314,10 @@ class Inf2GemvResult(RateResult, NumericResult):
             *((name, f"{one.cycles} cycles, ideal {one.ideal_cycles}; {one.steady:.4f} of the multipliers used while rows "
                      f"come") for name, one in (("QK", self.qk), ("SV", self.sv))),
             ("latency", f"{self.latency_cycles} cycles for one tile of K"),
+            *((f"{one.mode.upper()} from {one.memory}",
+               f"head dimension {one.head_dim}: {one.cycles} cycles, utilisation {one.utilisation:.4f}; bound by the "
+               f"memory in {one.memory_share:.1%} of the clocks, by the lanes in {one.mac_share:.1%}")
+              for one in self.memory_timing),
         ]
 
 

@@ -148,6 +148,8 @@ class LaneSums(wiring.Component):
     lanes : :class:`int`
     tag : shape-like
         Shape of a tag that accompanies the last product of a sum.
+    fabric : str
+        What the multipliers are made for, of :data:`FABRICS`.
 
     Members
     -------
@@ -165,8 +167,8 @@ class LaneSums(wiring.Component):
 
     LATENCY = 8
 
-    def __init__(self, io, window, lanes, *, tag):
-        self._lane, self._lanes = LaneAccumulator(io, window), lanes
+    def __init__(self, io, window, lanes, *, tag, fabric="asic"):
+        self._lane, self._lanes, self._fabric = LaneAccumulator(io, window), lanes, fabric
         super().__init__({
             "valid": In(1),
             "first": In(1),
@@ -193,7 +195,7 @@ class LaneSums(wiring.Component):
         for lane in range(self._lanes):
             x = unpack(m, data_1.word_select(lane, io.width), io, f"data_{lane}")
             a, b, exponent_2, sign_2, inf, nan = lane_of.operands(m, lane, lambda field: getattr(shared, field), x)
-            product_3 = register(m, product(m, a, b, f"product_{lane}"), f"product_3_{lane}")
+            product_3 = register(m, product(m, a, b, f"product_{lane}", fabric=self._fabric), f"product_3_{lane}")
             exponent_3 = register(m, exponent_2, f"exponent_3_{lane}")
             flags_3 = lane_of.flags(m, lane, nan, inf, sign_2)
             kept = Signal(range(lane_of.exponent_max + 1), name=f"lane_exponent_{lane}", reset_less=True)
@@ -228,8 +230,10 @@ def plus(a, b, carry):
     return (Cat(Const(1, 1), a).as_signed() + Cat(carry, b).as_signed()) >> 1
 
 
-def product(m, a, b, name):
-    """Product of two significands, from the library's compressor tree."""
+def product(m, a, b, name, *, fabric="asic"):
+    """Product of two significands, from the library's compressor tree, or from a DSP block of an FPGA."""
+    if fabric == "xilinx":
+        return a * b
     rows = compress(Pipeline(m, name=f"{name}_"), booth_products(m, a, b, name=f"{name}_booth"))
     return Cat(*add_rows(m, rows, limit=LATE, name=f"{name}_sum"))
 

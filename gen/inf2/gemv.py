@@ -2,6 +2,7 @@
 """INF2's GEMV engine: blocks of lanes that hold the outputs, fed with matrix rows and a broadcast vector."""
 
 from amaranth import *
+from amaranth.hdl import Assert
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
@@ -123,8 +124,17 @@ class GemvBlock(wiring.Component):
             walker.o.ready.eq(loads.i.ready & tiles.i.ready),
         ]
         columns, rows = self._load(m, loads.o)
-        m.submodules.lanes = lanes = LaneSums(config.io, config.window, config.lanes, tag=self._tag)
+        m.submodules.lanes = lanes = LaneSums(config.io, config.window, config.lanes, tag=self._tag,
+                                              fabric=config.fabric)
         self._multiply(m, tiles.o, columns, rows, lanes)
+        if platform == "formal":
+            turn, sums, results = (m.submodules[name] for name in ("transpose", "sums", "results"))
+            m.d.comb += [
+                Assert(~turn.i.valid | ((turn.i.p.columns != 0) & (turn.i.p.columns <= config.lanes)),
+                       "GemvBlock: a tile of the buffer has columns"),
+                Assert(~sums.i.valid | sums.i.ready, "GemvBlock: the sums of a tile find a place"),
+                Assert(~results.i.valid | results.i.ready, "GemvBlock: finished outputs find a place"),
+            ]
         return m
 
     @property
@@ -243,7 +253,7 @@ class GemvBlock(wiring.Component):
         m.d.sync += value.eq(sums.o.p.sums.word_select(index, acc.width))
         # -0 is the number that changes no other.
         old = Mux(register(m, tag.first, "sum_first"), acc.sign_mask, read.data)
-        total = add(m, value, old, fmt=acc, depth=depth, name="total_")
+        total = add(m, value, old, fmt=acc, depth=depth, name="total_", fabric=config.fabric)
         valid = register(m, within, "sum_valid", 1 + depth, keep=True)
         last = register(m, tag.last, "sum_last", 1 + depth)
         ends = register(m, tag.ends, "sum_ends", 1 + depth)
@@ -260,7 +270,7 @@ class GemvBlock(wiring.Component):
         m.d.sync += waiting.eq(waiting + starts - (self.result.valid & self.result.ready))
         shown, shown_valid = total, valid & last
         if acc != io:
-            shown = convert(m, total, source=acc, target=io, depth=1, name="result_")
+            shown = convert(m, total, source=acc, target=io, depth=1, name="result_", fabric=config.fabric)
             shown_valid = register(m, shown_valid, "result_valid", keep=True)
             ends, final = register(m, ends, "result_ends"), register(m, final, "result_final")
         beat = Signal(count * io.width, reset_less=True)

@@ -16,7 +16,7 @@ from ...constraints.formats import FP32, FloatFormat
 from ...constraints.softmax import INF2_SOFTMAX, SoftmaxRule
 from .aligned import probability_sum
 from .exponential import negative_exp, softmax_exp
-from .formats import decode, from_float64, order_key, to_float64
+from .formats import decode, order_key, to_float64
 from .ieee import _decoder, _round, is_nan
 
 __all__ = ["SoftmaxParts", "masked_scores", "row_maximum", "row_sum", "row_weights", "softmax", "softmax_parts",
@@ -79,7 +79,7 @@ def masked_scores(scores: np.ndarray, valid: np.ndarray | None, rule: SoftmaxRul
     if not 1 <= tokens <= rule.max_tokens:
         raise ValueError(f"A row must have 1 to {rule.max_tokens} tokens, not {tokens}")
     out = np.full((*scores.shape[:-1], rule.beats(tokens) * rule.lanes), rule.score.negative_infinity, np.int64)
-    out[..., :tokens] = scores if valid is None else np.where(valid, scores, _bits(rule.mask_value, rule.score))
+    out[..., :tokens] = scores if valid is None else np.where(valid, scores, rule.mask_bits)
     return out
 
 
@@ -118,10 +118,6 @@ def _exponentials(table: ExpTable) -> np.ndarray:
     return negative_exp(np.arange(1 << table.integer_bits + table.fraction_bits), table)
 
 
-def _bits(value: float, fmt: FloatFormat) -> int:
-    return int(from_float64(np.float64(value), fmt))
-
-
 # Sums --------------------------------------------------------------------------------------------------------------
 
 
@@ -149,7 +145,8 @@ def row_sum(weights: np.ndarray, rule: SoftmaxRule) -> np.ndarray:
         taken = state[..., :part.shape[-2], :]
         taken[...] = plus(taken, part)
     total = tree(tree(np.swapaxes(state, -1, -2)))
-    return np.where(nan.any(axis=-1), acc.nan, _round(np.atleast_1d(total.astype(np.float64)), acc, False).reshape(total.shape))
+    bits = _round(np.atleast_1d(total.astype(np.float64)), acc, False).reshape(total.shape)
+    return np.where(nan.any(axis=-1), acc.nan, bits)
 
 
 def _rounded(total: np.ndarray, fmt: FloatFormat) -> np.ndarray:
@@ -210,7 +207,7 @@ def softmax_reference(scores: np.ndarray, valid: np.ndarray | None, rule: Softma
     """Softmax of the same bits in binary64."""
     value = to_float64(np.asarray(scores), rule.score)
     if valid is not None:
-        value = np.where(valid, value, float(to_float64(np.int64(_bits(rule.mask_value, rule.score)), rule.score)))
+        value = np.where(valid, value, to_float64(np.int64(rule.mask_bits), rule.score))  # type: ignore[arg-type]
     with np.errstate(all="ignore"):
         weight = np.exp(value - value.max(axis=-1, keepdims=True))
         return np.asarray(weight / weight.sum(axis=-1, keepdims=True))

@@ -21,8 +21,10 @@ from ..inf2.traffic import Block
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
 from .links import HOST, LinkTree, Transfer, by_name
+from .measured import MeasuredGpu
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, RecordSource
+from .roofline import Roofline
 from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
 
 __all__ = ["GPU", "LayerCost", "StorageOffloadSystem", "StoragePlatform", "StorageServed"]
@@ -62,6 +64,8 @@ class StoragePlatform(GpuPlatform):
     drives : nodes of the drives that are used
     flash : memory of a drive
     flash_bytes_per_s, flash_write_bytes_per_s : rates of a drive's flash, its heads of packets included
+    sequences : :class:`Roofline`
+        The GPU at the rate that the software reaches with whole sequences. Measured times of a GPU stay.
     """
 
     not_modelled = (*GpuPlatform.not_modelled, "drives")
@@ -71,6 +75,10 @@ class StoragePlatform(GpuPlatform):
     def __init__(self, description: Description[Any]) -> None:
         super().__init__(description)
         self.own = spec = description.spec
+        gpu = self.spec.gpu
+        reached = min(spec.sequences.tflops / gpu.peak_tflops, gpu.compute_utilisation)
+        self.sequences: Roofline = self.roofline if isinstance(self.roofline, MeasuredGpu) else Roofline(
+            gpu.model_copy(update={"compute_utilisation": reached}), self.spec.link, self.spec.energy)
         if self.devices != 1:
             raise ConfigError(f"{self.name}: the links have one GPU, gpu.count times nodes is {self.devices}")
         self.links = LinkTree(spec.links, self.name)
@@ -148,6 +156,11 @@ class StoragePlatform(GpuPlatform):
         room = capacity.available_bytes_per_device - capacity.weight_bytes_per_device
         return room // model.kv_bytes_per_token // BLOCK_TOKENS * BLOCK_TOKENS
 
+    @property
+    def steady_w(self) -> dict[str, float]:
+        """Power of components that is the same at all times, in W."""
+        return {}
+
     # Transfers -------------------------------------------------------------------------------------------------------
 
     def between(self, part: str, other: tuple[str, int], count: Any, back: bool = False) -> list[Transfer]:
@@ -195,9 +208,15 @@ class StoragePlatform(GpuPlatform):
         for cost in costs.values():
             for component, pj in cost.energy_pj.items():
                 energy[component] = energy.get(component, 0.0) + np.broadcast_to(np.asarray(pj, float), contexts.shape)
+        for component, watts in self.steady_w.items():
+            energy[component] = watts * 1e12 * np.asarray(sum(seconds.values()))
         return StepCost(seconds, energy, batch)
 
     # Prefill ---------------------------------------------------------------------------------------------------------
+
+    def requests_with_inputs(self, model: ModelShape, batch: int, tokens: int) -> int:
+        """Requests of a batch of which the host keeps inputs in place of keys and values; all end with ``tokens``."""
+        return 0
 
     def kv_write_transfers(self, model: ModelShape, tokens: int) -> list[Transfer]:
         """Transfers of one layer's keys and values of prompt tokens to the flash."""
@@ -207,18 +226,21 @@ class StoragePlatform(GpuPlatform):
         """Seconds to write ``count`` bytes for reasons beside links."""
         return count / (len(self.drives) * self.flash_write_bytes_per_s)
 
-    def prompt_seconds(self, model: ModelShape, tokens: np.ndarray, past: np.ndarray) -> float:
-        """Seconds of a prefill. Weights come and keys and values go while a layer is computed."""
-        total, rows = int(tokens.sum()), len(tokens)
+    def prompt_seconds(self, model: ModelShape, tokens: np.ndarray, past: np.ndarray, inputs: int = 0) -> float:
+        """Seconds of a prefill. Weights come and keys and values go while a layer is computed. In place of keys and values,
+        the inputs of the first ``inputs`` requests go to the host's memory."""
+        total, kept, rows = int(tokens.sum()), int(tokens[:inputs].sum()), len(tokens)
+        block = Block.of(model)
 
         def spent(ops: list[Any]) -> float:
-            return sum(float(self.roofline.operator(op).time_s) for op in ops)
+            return sum(float(self.sequences.operator(op).time_s) for op in ops)
 
         linear = spent([op for op in layer_operators(model, total, 1) if op.kind != "attention"])
-        attention = self.roofline.prompt_attention(model.heads, model.kv_heads, model.head_dim, model.dtype_bytes, tokens,
-                                                   past, model.sliding_window)
-        moved = self.transfer_seconds(self.weight_transfers(model) + self.kv_write_transfers(model, total))
-        written = self.kv_write_least_seconds(total * Block.of(model).kv_token_bytes)
+        attention = self.sequences.prompt_attention(model.heads, model.kv_heads, model.head_dim, model.dtype_bytes, tokens,
+                                                    past, model.sliding_window)
+        moved = self.transfer_seconds([*self.weight_transfers(model), *self.kv_write_transfers(model, total - kept),
+                                       Transfer(GPU, HOST, kept * block.x_token_bytes)])
+        written = self.kv_write_least_seconds((total - kept) * block.kv_token_bytes)
         layer = max(linear + attention, float(moved), float(written))
         return model.layers * layer + spent([*embedding_operators(model, total), *head_operators(model, rows)])
 
@@ -236,11 +258,22 @@ class StoragePlatform(GpuPlatform):
         more = self.layer_seconds(model, batch, contexts, 0.0)
         traffic = {name: {way: float(np.mean(count)) * model.layers for way, count in both.items()}
                    for name, both in self.links.traffic(more.transfers).items()}
-        prefill = self.prompt_seconds(model, np.full(batch, context), np.zeros(batch, np.int64))
+        prefill = self.prompt_seconds(model, np.full(batch, context), np.zeros(batch, np.int64),
+                                      self.requests_with_inputs(model, batch, int(contexts[-1])))
         run = prefill + float(cost.total_s.sum())
+        price = self.price_usd()
         return Details(notes=more.notes, more={
             "traffic_bytes": by_name(traffic), "prefill_s": prefill, "run_throughput_tok_s": batch * steps / run,
-            "weights_at": self.weights_at(model), **more.keys})
+            "weights_at": self.weights_at(model), "price_usd": price,
+            "tok_s_per_usd": batch * steps / run / sum(price.values()) if price else None, **more.keys})
+
+    def price_usd(self) -> dict[str, float] | None:
+        """Price of the server by part; None if the file has no price of its GPU."""
+        prices, gpu = self.own.prices, self.spec.gpu.name
+        if gpu not in prices.gpu_usd:
+            return None
+        return {"gpu": prices.gpu_usd[gpu], "server": prices.server_usd, "expansion": prices.expansion_usd,
+                "drives": len(self.drives) * prices.drive_usd}
 
     def assumptions(self) -> dict[str, Assumption]:
         spec = self.own
@@ -252,6 +285,8 @@ class StoragePlatform(GpuPlatform):
                                 spec.links.model_dump()["edges"], spec.links.source),
             "weights": Assumption("weights that are not in the GPU's memory are streamed in every step, layer by layer",
                                   spec.weights),
+            "sequences": Assumption(f"prefill and recomputing reach {spec.sequences.tflops:g} TFLOP/s on any GPU that has "
+                                    "as many", spec.sequences.tflops, spec.sequences.source),
             "prefill_run": Assumption("the throughput of a run has a prefill of all requests before it", True)}
 
 

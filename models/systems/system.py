@@ -21,6 +21,7 @@ from ..cost import DieArea
 from ..llm import ModelShape, layer_operators
 from .description import Description
 from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
+from .timeline import StepTimeline
 
 __all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Details", "ServedSystem", "StepCost", "System", "largest"]
 
@@ -337,6 +338,16 @@ class System(ABC):
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         """Results beyond the ``cost`` of decoding ``batch`` requests from ``context`` tokens on."""
         return Details()
+
+    def timeline(self, model: ModelShape, *, context: int, batch: int) -> StepTimeline:
+        """Spans of one decode step; :meth:`prepare` comes first.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If this kind of system has no timeline.
+        """
+        raise ConfigError(f"{self.name} has no timeline of a step; systems of kind inf2 have one")
 
     def utilisation_percent(self, model: ModelShape, tokens_per_s: float, context: float) -> float | None:
         """Operations of decoding over the peak of the devices, for kinds of system that have this figure."""

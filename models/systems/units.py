@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
+import numpy as np
 from pydantic import Field, model_validator
 
 from ...constraints.contract import SimResult, Unit, UnitConfig
@@ -29,6 +30,7 @@ from ...constraints.units.cent_cxl_port import FabricResult
 from ...constraints.units.cent_pnm import KINDS, CentPnmResult
 from ...constraints.units.cent_riscv import CentRiscvConfig, CentRiscvResult
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig, DpaDispatcherResult
+from ...constraints.units.inf2_gemv import GemvPoint, Inf2GemvConfig, Inf2GemvResult
 from ...constraints.units.pam_interface import PamInterfaceResult
 from ...constraints.units.pam_partials import PartialUnitConfig
 from ...constraints.units.pam_pu import PamPuConfig, PamPuResult
@@ -37,8 +39,9 @@ from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResul
 from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 
-__all__ = ["CoreFigures", "DispatcherFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit", "Missing",
-           "PnmFigures", "PortFigures", "ProcessingFigures", "ReductionFigures", "Synthesis", "clock_hz", "partial_bytes"]
+__all__ = ["CoreFigures", "DispatcherFigures", "GemvFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit",
+           "Missing", "PnmFigures", "PortFigures", "ProcessingFigures", "ReductionFigures", "Synthesis", "clock_hz",
+           "partial_bytes"]
 
 #: Measurements that have not been made.
 Missing = list[Measurement]
@@ -412,3 +415,38 @@ class DispatcherFigures(DpaDispatcherResult):
         """Seconds of a program beside its commands: from START to the first command, and from the last command to the
         completion message."""
         return (self.start_cycles + self.end_cycles) / clock_hz(config)
+
+
+class GemvFigures(Inf2GemvResult):
+    """Figures of the GEMV engine beside storage."""
+
+    @model_validator(mode="after")
+    def _counts(self) -> Self:
+        for one in (self.qk, self.sv, *self.points):
+            if not (0 < one.row_cycles <= one.cycles and one.commands > 0 and one.tokens > 0):
+                raise ValueError(f"clocks of {one.mode} with {one.tokens} tokens must be positive, and row_cycles no "
+                                 "more than cycles")
+        return self
+
+    def _point(self, mode: str, head_dim: int) -> GemvPoint | None:
+        """The measured commands with the most tokens of this mode and head dimension."""
+        return max((one for one in (self.qk, self.sv, *self.points) if (one.mode, one.head_dim) == (mode, head_dim)),
+                   key=lambda one: one.tokens, default=None)
+
+    def covers(self, head_dim: int) -> bool:
+        """Whether both modes have been measured with this head dimension."""
+        return all(self._point(mode, head_dim) for mode in ("qk", "sv"))
+
+    def product_clocks(self, config: Inf2GemvConfig, mode: Literal["qk", "sv"], tokens: Any, head_dim: int) -> Any:
+        """Clocks of one command: clocks of its tiles of tokens while rows come, and clocks beyond its rows.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the record has no such head dimension.
+        """
+        one = self._point(mode, head_dim)
+        if one is None:
+            raise ConfigError(f"the record of inf2-gemv has no {mode} of head dimension {head_dim}")
+        each = one.row_cycles / (one.commands * config.tiles(one.tokens))
+        return np.ceil(np.asarray(tokens) / config.lanes) * each + (one.cycles - one.row_cycles)

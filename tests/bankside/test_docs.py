@@ -291,10 +291,14 @@ def test_eval_keys_of_a_system_without_units(capsys):
     compare("eval", result, absent=("area", "unit", "attention"))
 
 
-def test_eval_keys_of_inf2(capsys):
+def test_eval_keys_of_inf2(capsys, tmp_path, inf2_records):
     """The keys of the section are those that the result has beyond those of any system; the baseline has the others."""
-    command = ("--model", "opt-30b", "--batch", "4", "--context", "2000")
-    common, inf2, base = (output(capsys, "eval", system, *command).keys() for system in ("gpu-only", "inf2", "flexgen"))
+    command = ("--model", "opt-30b", "--batch", "4", "--context", "2000", "--records", str(inf2_records.folder))
+    view = ("--timeline", str(tmp_path / "step.json"))
+    common, inf2, base = (output(capsys, "eval", system, *command, *(view if system == "inf2" else ())).keys()
+                          for system in ("gpu-only", "inf2", "flexgen"))
+    trace = json.loads((tmp_path / "step.json").read_text())
+    assert len(trace["traceEvents"]) > 48 * 14 * 4      # 48 layers, 14 shards, four stages
     told = {key.split(".")[0] for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of inf2"), re.M)
             for key in re.findall(r"`([^`]+)`", row)}
     assert told == (inf2 | base) - common and "kv_at" in base - inf2

@@ -12,6 +12,7 @@ import resource
 import signal
 import tempfile
 from collections.abc import Callable, Iterator
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from bankside.constraints.document import load
 from bankside.constraints.errors import BanksideError
 from bankside.constraints.formats import FORMATS
 from bankside.constraints.memory import load_memory
-from bankside.constraints.memory.memory import FOLDER
+from bankside.constraints.memory.memory import FOLDER, Memory
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.constraints.workloads import FILES
 from bankside.models.inf2.store import Geometry, KvStore, ThreadPool
@@ -79,8 +80,19 @@ REFERENCE = b"".join(_RUNS.read_bytes().splitlines(keepends=True)[:4])
 RECORD = pu_record()
 
 
+@cache
+def hbm3() -> Memory:
+    return load_memory("hbm3-5.2")
+
+
+@cache
+def front_end() -> RequestFrontEnd:
+    return RequestFrontEnd(hbm3())
+
+
 def accesses(path: Path) -> object:
-    return RequestFrontEnd(load_memory("hbm3-5.2")).run(read_accesses(path, RequestFrontEnd(load_memory("hbm3-5.2"))))
+    found = read_accesses(path, front_end())
+    return RequestFrontEnd(hbm3()).run(found)
 
 
 def spilled() -> bytes:
@@ -110,7 +122,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "paper": ("starc.yaml", (Path(starc.__file__).parent / "claims.yaml").read_bytes(), load_paper),
     "workload": ("own.yaml", FILES["sharegpt_turns"].read_bytes(), load_workload),
     "program": ("a.program", PROGRAM.encode(),
-                lambda path: time_program(read_program(path).bind(64), load_memory("hbm3-5.2"))),
+                lambda path: time_program(read_program(path).bind(64), hbm3())),
     "accesses": ("a.trace", ACCESSES.encode(), accesses),
     "attention": ("a.jsonl", ATTENTION.encode(), read_trace),
     "requests": ("a.jsonl", REQUESTS.encode(), read_requests),

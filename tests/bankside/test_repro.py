@@ -114,7 +114,7 @@ def test_a_paper_that_has_no_checks(capsys):
     (["pam", "--claims", ","], "--claims needs at least one id (see bankside repro PAPER --list)"),
     (["pam", "--figure", "table3"],
      "unknown figure of pam 'table3'; did you mean 'table2'? (valid: 10, 11, 12, 13, 9, table2)"),
-    (["inf2", "--figure", "1"], "unknown figure of inf2 '1' (valid: none)"),
+    (["starc", "--figure", "1"], "unknown figure of starc '1' (valid: none)"),
     (["pam", "--figure", "table2", "--output", "x.gif"], "--output: a figure is .png, .svg or .pdf, not 'x.gif'"),
     (["pam", "--output", "x.png"], "--output needs --figure"),
     ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
@@ -194,7 +194,7 @@ def test_a_measurement_that_runs_out_of_time_is_told_in_its_own_words(capsys, mo
 
 def test_two_measurements_at_once_and_the_important_ones_first(monkeypatch):
     tool, told = fake_tool(monkeypatch, looks=1, answer='{"area_ge": 7}'), []
-    monkeypatch.setattr("os.cpu_count", lambda: 8)
+    monkeypatch.setattr(measuring, "at_once", lambda: 2)
     synths, last = [measurement("synth", preset) for preset in ("pam-hbm", "pam-ddr", "pam-ssd")], measurement("sim")
     with Measurer(told.append, None, 60, lambda one: one.kind == "synth") as measurer:
         measurer.start(synths[:1])
@@ -209,12 +209,20 @@ def test_two_measurements_at_once_and_the_important_ones_first(monkeypatch):
     assert told[0] == "measuring (1 of 1): bankside synth pam-pu --preset pam-hbm"
 
 
+@pytest.mark.parametrize("cores, pages, at_once", [(16, 16 << 20, 16), (16, 5 << 18, 2), (1, 16 << 20, 1), (4, 1, 1)])
+def test_one_measurement_a_core_as_far_as_the_memory_reaches(monkeypatch, cores, pages, at_once):
+    """Pages have 4 KiB; a measurement may need 2 GiB."""
+    monkeypatch.setattr("os.sched_getaffinity", lambda process: set(range(cores)), raising=False)
+    monkeypatch.setattr("os.sysconf", {"SC_PAGE_SIZE": 4096, "SC_PHYS_PAGES": pages}.__getitem__)
+    assert measuring.at_once() == at_once
+
+
 def test_measurements_have_a_limit(monkeypatch):
     """What takes longer is stopped, what has not begun by then is not; the reason is told."""
     killed = []
     fake_tool(monkeypatch, looks=10**9)
     monkeypatch.setattr("os.killpg", lambda group, signal: killed.append(group))
-    monkeypatch.setattr("os.cpu_count", lambda: 2)
+    monkeypatch.setattr(measuring, "at_once", lambda: 2)
     asked = [measurement("synth", preset) for preset in ("pam-hbm", "pam-ddr", "pam-ssd")]
     with Measurer(lambda text: None, None, 0.01) as measurer:
         measurer.start(asked)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 
+import numpy as np
 import pytest
 
 from bankside import writeback
-from bankside.models.inf2.store import KvStore
+from bankside.models.inf2.store import Geometry, KvStore
 
 
 class Inline:
@@ -43,6 +44,43 @@ def test_figures_are_the_formulas_if_writes_end_before_the_next_step(monkeypatch
     assert result["writes"] == bulk + 2 * 15 * ((prefill + tokens) // interval - prefill // interval)
     assert result["write_amplification"] == 1 + result["index_bytes"] / result["spilled_bytes"]
     assert os.listdir(tmp_path) == []
+
+
+class Late(Inline):
+    """A pool that finishes a task only when the store waits for it, as a slow drive does."""
+
+    def finished(self, wait):
+        return super().finished(wait) if wait else None
+
+
+def test_a_slow_drive_sends_rows_again(monkeypatch, tmp_path):
+    """Interval 2, two slots: when the third interval begins, the store waits, and both before it end. So four steps send
+    one to four rows, then the next four. The text says so."""
+    monkeypatch.setattr(writeback, "ThreadPool", Late)
+    job = writeback.Job(requests=1, heads=1, tokens=12)
+    sizes = writeback.geometry_of(job, head_dim=128, element_bytes=2, interval=2, granularity_bytes=512, extent_tokens=None)
+    result = writeback.writeback_result(job, str(tmp_path), sizes)
+    assert result["sent_bytes"] == 3 * (1 + 2 + 3 + 4) * 512 and result["model"]["sent_bytes"] == 6 * 3 * 512
+    assert result["late_steps"] == 6 and result["waits"] and result["mismatches"] == 0
+    line = next(line for line in writeback.writeback_text(result).splitlines() if line.startswith("of these, late"))
+    told = line.removeprefix("of these, late").lstrip()
+    assert told.startswith(f"{12 * 512} B, in 6 of 12 steps: the drive had not ended their write")
+    monkeypatch.setattr(writeback, "ThreadPool", Inline)
+    result = writeback.writeback_result(job, str(tmp_path), sizes)
+    assert result["late_steps"] == 0 and "late" not in writeback.writeback_text(result)
+
+
+def test_rows_that_only_wait_for_the_index_are_not_sent(monkeypatch, tmp_path):
+    """Three arrays share a commit of the index: rows of the first stay in the buffer, yet their write has ended."""
+    monkeypatch.setattr(writeback, "ThreadPool", Inline)
+    geometry = Geometry(interval=2, extent_tokens=8, extents=3)
+    with KvStore.create(str(tmp_path / "kv.spill"), geometry, pool=Inline(1), group=3) as store:
+        rows = np.zeros((2, 2, 128), np.uint16)
+        store.append(0, 0, rows)
+        assert store.unwritten(0, 0) == 2       # under way
+        store.poll()
+        assert (store.unwritten(0, 0), store.released(0, 0), store.tokens(0, 0)) == (0, 0, 2)
+        assert store.unwritten(7, 7) == 0
 
 
 def test_the_host_buffer_is_as_full_as_the_formula_says(cli):

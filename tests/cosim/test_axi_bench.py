@@ -92,28 +92,36 @@ class Copier(wiring.Component):
 
 def simulate(folder, job, **parameters):
     """Results of a run."""
+    dut = Copier(**parameters)
+    ports = bus_ports(dut)
+    text = verilog.convert(dut, name="copier", ports=ports, emit_src=False, strip_internal_attrs=True)
+    job |= {"registers": {field.name: field.offset for field in REGISTERS}, "nowhere": 0x80, "limit": 50_000,
+            "memory_bytes": MEMORY_BYTES, "word_bytes": parameters["data_bits"] // 8, "burst": parameters["burst"],
+            "outstanding": parameters["outstanding"]}
+    return simulate_buses(folder, text, "copier", {name: (len(value), way.name) for name, (value, way) in ports.items()},
+                          "axi_copy_tb", job)
+
+
+def simulate_buses(folder, text, top, ports, bench_module, job):
+    """Results of a module between the bus models of a cocotb test ``bench_module``, which reads ``job``.
+
+    ``ports``: width and direction (``Input``, ``Output``) of every port but clock and reset.
+    """
     from cocotb_tools import config
     from cocotb_tools.check_results import get_results
     from find_libpython import find_libpython
 
-    dut = Copier(**parameters)
-    ports = bus_ports(dut)
-    text = verilog.convert(dut, name="copier", ports=ports, emit_src=False, strip_internal_attrs=True)
-    heads = [f"{way.name.lower()} wire [{len(value) - 1}:0] {name}" for name, (value, way) in ports.items()]
+    heads = [f"{way.lower()} wire [{width - 1}:0] {name}" for name, (width, way) in ports.items()]
     heads = [f"{head} /* verilator public_flat_rw */" for head in (*heads, "input wire clk", "input wire rst")]
-    bench = f"module bench (\n  {', '.join(heads)}\n);\n  copier copier (.*);\nendmodule\n".replace(", ", ",\n  ")
-    model = build_model(without_initial_values(text), "copier", bench)
-    job |= {"ports": {name: way.name for name, (_, way) in ports.items()},
-            "registers": {field.name: field.offset for field in REGISTERS}, "nowhere": 0x80, "limit": 50_000,
-            "memory_bytes": MEMORY_BYTES, "word_bytes": parameters["data_bits"] // 8, "burst": parameters["burst"],
-            "outstanding": parameters["outstanding"]}
-    (folder / "job.json").write_text(json.dumps(job))
+    bench = f"module bench (\n  {', '.join(heads)}\n);\n  {top} {top} (.*);\nendmodule\n".replace(", ", ",\n  ")
+    model = build_model(without_initial_values(text), top, bench)
+    (folder / "job.json").write_text(json.dumps(job | {"ports": {name: way for name, (_, way) in ports.items()}}))
     env = simulator_environment()
     env |= {
         "PATH": env["PATH"] + os.pathsep + str(config.libs_dir),
         "PYTHONPATH": os.pathsep.join([str(HERE), *(p for p in sys.path if p)]), "PYGPI_PYTHON_BIN": sys.executable,
         "GPI_USERS": f"{find_libpython()};{config.pygpi_entry_point()}", "COCOTB_TOPLEVEL": "bench",
-        "COCOTB_TEST_MODULES": "axi_copy_tb", "TOPLEVEL_LANG": "verilog", "COCOTB_RANDOM_SEED": str(job["seed"]),
+        "COCOTB_TEST_MODULES": bench_module, "TOPLEVEL_LANG": "verilog", "COCOTB_RANDOM_SEED": str(job["seed"]),
         "COCOTB_RESULTS_FILE": str(folder / "results.xml"), "COCOTB_LOG_LEVEL": "WARNING",
         "AXI_JOB": str(folder / "job.json"), "AXI_RESULT": str(folder / "result.json")}
     command = [str(model / "bench"), "+verilator+rand+reset+2", f"+verilator+seed+{job['seed'] + 1}"]

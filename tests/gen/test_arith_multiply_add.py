@@ -25,12 +25,12 @@ RESULTS = ("product", "sum", "difference", "flushed_product", "flushed_sum")
 @operator
 def everything(p, a, b, *, fmt):
     """All variants side by side, so that one model of them is built."""
-    minus = Const(1, 1)
-    return tuple(p.beside(
-        lambda p: multiply(p.part("m"), a, b, fmt=fmt), lambda p: add(p.part("a"), a, b, fmt=fmt),
-        lambda p: add(p.part("s"), a, b, fmt=fmt, subtract=minus),
-        lambda p: multiply(p.part("mf"), a, b, fmt=fmt, flush_to_zero=True),
-        lambda p: add(p.part("af"), a, b, fmt=fmt, flush_to_zero=True)))
+    def variant(name, function, **options):
+        return lambda p: p.keep(**{name: function(p.part(name), a, b, fmt=fmt, **options)})
+
+    p.beside(variant("product", multiply), variant("sum", add), variant("difference", add, subtract=Const(1, 1)),
+             variant("flushed_product", multiply, flush_to_zero=True), variant("flushed_sum", add, flush_to_zero=True))
+    return tuple(p[name] for name in RESULTS)  # variants may have different numbers of cuts
 
 
 def component(fmt, function=everything, results=RESULTS, depth=0, **options):

@@ -4,14 +4,16 @@ in closed form."""
 import math
 from itertools import product
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import available, load_memory
 from bankside.models.memory import time_program
 from bankside.models.memory.channel import Channel
-from bankside.models.memory.streams import stream_program
+from bankside.models.memory.streams import stream_arrivals, stream_program
 from bankside.models.program import Program
 
 DRAM = [name for name in available() if {"ACT", "PRE", "RD", "WR"} <= load_memory(name).commands.keys()]
@@ -515,3 +517,32 @@ def test_jumping_gives_what_stepping_gives(case, refresh):
     assert a == b
     for op in memory.commands:
         assert a.issue_cycles(op).tolist() == b.issue_cycles(op).tolist()
+
+
+# Arrival of a stream --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["ddr4-2400", "nvme-smartssd", "hbm3-5.2"])
+def test_words_of_a_stream_come_in_order_at_the_rate_of_the_memory(name):
+    memory = load_memory(name)
+    count = 3 * memory.column_bytes // 64 + 20_000
+    came = stream_arrivals(memory, count, 64)
+    rate = 64 * (count - 1) / (came[-1] - came[0]) * 1e12
+    assert len(came) == count and (np.diff(came) >= 0).all()
+    most = memory.channel_bytes_per_s
+    assert 0.8 * most < rate <= 1.001 * most
+
+
+def test_words_of_a_block_of_a_drive_come_one_after_the_other():
+    """The first word of a block is there when the block has been on the link for a 64th of its time."""
+    came = stream_arrivals(NVME, 130, 64)
+    block = (4096 + 16 * 24) * NVME.clock_ps
+    assert np.allclose(np.diff(came), block / 64)
+    p = Program()
+    p.command("RDC", die=0, row=0, column=0)
+    assert came[63] == pytest.approx(time_program(p, NVME).cycles * NVME.clock_ps, rel=1e-3)
+
+
+def test_a_stream_longer_than_the_memory_is_refused():
+    with pytest.raises(ConfigError, match="ddr4-2400 does not hold"):
+        stream_arrivals(load_memory("ddr4-2400"), 1 << 27, 64)

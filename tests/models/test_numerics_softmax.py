@@ -120,7 +120,8 @@ def test_a_masked_score_is_written_over():
     valid = np.array([[True, False, False], [True, False, True]])
     weights = to_float64(softmax(scores, valid), FP16)
     assert np.array_equal(weights[0], [1, 0, 0])
-    assert np.array_equal(weights[1], to_float64(softmax(np.array([lower, from_float64(np.float64(-1e4), FP16), lower])), FP16))
+    written = np.array([lower, from_float64(np.float64(-1e4), FP16), lower])
+    assert np.array_equal(weights[1], to_float64(softmax(written), FP16))
     assert weights[1, 1] > 0.99
 
 
@@ -151,7 +152,8 @@ def test_exact_quotient_equals_division_and_its_reciprocal():
     totals[:1000] = 0x3C00 + (np.arange(1000) % 16 << 10)  # powers of two: subnormal quotients that end halfway
     exact = divide(weights, totals, FP16)
     assert np.array_equal(softmax_quotient(weights, totals, INF2_SOFTMAX), exact)
-    assert np.array_equal(softmax_quotient(weights, totals, replace(INF2_SOFTMAX, division="reciprocal", reciprocal_bits=24)), exact)
+    rule = replace(INF2_SOFTMAX, division="reciprocal", reciprocal_bits=24)
+    assert np.array_equal(softmax_quotient(weights, totals, rule), exact)
 
     wide = from_float64(rng.uniform(1, 2**17, len(weights)), FP32)
     rule = replace(INF2_SOFTMAX_FP32, division="exact")

@@ -368,7 +368,7 @@ ENGINES = {
     "bankside.models.pam.placement": {"schedule", "append"},
     "bankside.models.papers.pam.algorithm": {"local"}, "bankside.models.serving": {"steady_state", "decode", "search"},
     "bankside.models.systems": {"evaluate", "capacity", "splits", "gemvs", "step_at"},
-    "bankside.models.cost": {"buffer_cost"},
+    "bankside.models.cost": {"buffer_cost"}, "bankside.models.aim": {"place"},
     "bankside.models.lolpim": {"time", "program", "place", "dispatch", "compile_model", "lockstep", "grow"},
     "bankside.constraints.pam_layout": {"accesses"}}
 

@@ -57,6 +57,8 @@ SECTIONS = {
         "docs/cent-decoder.md": "cent-decoder",
         "docs/cent-device.md": "cent-device",
         "docs/inf2-gemv.md": "inf2-gemv",
+        "docs/inf2-softmax.md": "inf2-softmax",
+        "docs/inf2-accelerator.md": "inf2-accelerator",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {

@@ -258,6 +258,13 @@ class KvStore:
         """Rows of a request and head that only the file holds."""
         return self._arrays[request, head].released if (request, head) in self._arrays else 0
 
+    def unwritten(self, request: int, head: int) -> int:
+        """Rows of a request and head whose writes have not finished. Only the host buffer can give them to an accelerator.
+        It also holds rows that are in the file and wait for the index."""
+        array = self._arrays.get((request, head))
+        return 0 if array is None else sum(
+            segment.rows for segment in array.segments if segment.state not in (_State.WRITTEN, _State.COMMITTING))
+
     def free_extents(self) -> int:
         """Extents that no request and head has."""
         return len(self._free)

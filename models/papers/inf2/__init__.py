@@ -1,11 +1,13 @@
-"""Claims of INF2 and our values of those that need no unit: traffic, links, the system and its baselines."""
+"""Claims of INF2 and our values: traffic, links, the system and its baselines, and figures."""
 
 from pathlib import Path
 
 from ..package import PaperPackage
 from . import differences, results, settings, unchecked
 from .common import CHECKS
+from .figures import FIGURES
+from .series import SERIES
 
 __all__ = ["PAPER", "differences", "results", "settings", "unchecked"]
 
-PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS)
+PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES, series=SERIES)

@@ -9,7 +9,8 @@ from ...systems import Evaluation, evaluate, load_system
 from ...systems.inf2 import Inf2System
 from ..evidence import Checks, Evidence
 
-__all__ = ["ALONE", "BATCH", "CHECKS", "H100", "MODELS", "OUTPUT", "TOLERANCE", "gain", "rate", "run", "system"]
+__all__ = ["ALONE", "BATCH", "BUDGETS", "CHECKS", "H100", "LONG", "MODELS", "OUTPUT", "OUTPUTS", "SEQUENCES", "SHORT",
+           "TOLERANCE", "gain", "rate", "run", "system"]
 
 CHECKS = Checks()
 
@@ -17,6 +18,18 @@ MODELS = ("opt-30b", "opt-66b", "opt-175b")
 
 #: Requests and output tokens of the paper's runs (section 7.1).
 BATCH, OUTPUT = 32, 64
+
+#: Output tokens of the sweep in our runs.
+OUTPUTS = (16, 32, 64, 128, 256, 512)
+
+#: Tokens of the two prompts.
+SHORT, LONG = 1 << 14, 1 << 15
+
+#: Budgets of the host's memory, in GB.
+BUDGETS = (256, 512, 1000)
+
+#: Key of both systems: rate that the software reaches with whole sequences.
+SEQUENCES = "sequences.tflops"
 
 #: Changes of a system's file. ALONE is near-storage attention without X-cache and delayed write-back.
 H100: dict[str, Any] = {"base": "gpu-h100-pcie"}
@@ -41,9 +54,11 @@ def run(evidence: Evidence, name: str, model: str, context: int, *, batch: int =
                                                records=evidence.records, overrides=changes))
 
 
-def rate(evidence: Evidence, name: str, model: str, context: int, *, output: int = OUTPUT, **changes: Any) -> float:
+def rate(evidence: Evidence, name: str, model: str, context: int, *, batch: int = BATCH, output: int = OUTPUT,
+         **changes: Any) -> float:
     """Tokens per second of a run with its prefill."""
-    return float(run(evidence, name, model, context, output=output, **changes).more["run_throughput_tok_s"])
+    result = run(evidence, name, model, context, batch=batch, output=output, **changes)
+    return float(result.more["run_throughput_tok_s"])
 
 
 def gain(evidence: Evidence, model: str, context: int, *, output: int = OUTPUT, **changes: Any) -> float:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any
 
 from ....constraints.systems.links import LinkEdge
+from ....constraints.units.inf2_gemv import Inf2GemvResult
+from ...inf2.store import Geometry
 from ...inf2.traffic import Block, WriteBack
 from ...llm import load_model
 from ...systems import load_system
 from ..category import Source
 from ..evidence import Evidence, Finding
-from .common import BATCH, CHECKS, MODELS, OUTPUT, run, system
+from .common import BATCH, CHECKS, MODELS, OUTPUT, SHORT, run, system
 
 GIB = 1 << 30
 
@@ -49,6 +52,50 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
     return Finding(values[claim], "file of inf2")
 
 
+@CHECKS.of("inf2-cost", "inf2-power", by=Source.SETTING)
+def prices(evidence: Evidence, claim: str) -> Finding:
+    spec, plain = system().own, load_system("flexgen").description.spec.prices
+    if claim == "inf2-power":
+        return Finding({"per_fpga_w": spec.attention.power_w, "sixteen_w": system().steady_w["accelerators"]},
+                       "file of inf2", "The power of an accelerator is an input.", tolerance=0.001)
+    gpus = {name: load_system(f"gpu-{name}-pcie").description.spec.gpu.name for name in ("a100", "h100")}
+    return Finding({**{name: spec.prices.gpu_usd[gpu] for name, gpu in gpus.items()}, "server": spec.prices.server_usd,
+                    "expansion": spec.prices.expansion_usd, "ssd": plain.drive_usd, "csd": spec.prices.drive_usd,
+                    "csd_other_text": None}, "files of inf2 and flexgen",
+                   "The paper has two prices of a computational drive; its total of 98,400 has 2,400.")
+
+
+@CHECKS.of("inf2-gemv", "inf2-gemv-blk", "inf2-tile", by=Source.SETTING)
+def engine(evidence: Evidence, claim: str) -> Finding:
+    config = system().accelerator.gemv.config
+    values = {"inf2-gemv": config.lanes, "inf2-gemv-blk": config.blocks, "inf2-tile": {"rows": config.lanes,
+                                                                                      "cols": config.lanes}}
+    return Finding(values[claim], f"inf2-gemv {system().own.attention.gemv}")
+
+
+@CHECKS.of("inf2-split", by=Source.RECORD)
+def both_products(evidence: Evidence, claim: str) -> Finding:
+    """Both products of the same block, bit for bit as the model has them. A tile of K is in its buffer before the first
+    column leaves it."""
+    gemv = system().accelerator.gemv
+    found = evidence.record("inf2-gemv", gemv.preset, gemv.config, "sim").typed(Inf2GemvResult)
+    return Finding(found.mismatches == 0 and {"qk", "sv"} == {one.mode for one in (found.qk, found.sv)}
+                   and found.latency_cycles > gemv.config.lanes, "sim of inf2-gemv",
+                   "K passes the tile buffer, V goes past it.")
+
+
+@CHECKS.of("inf2-layout", by=Source.SETTING)
+def layout(evidence: Evidence, claim: str) -> Finding:
+    """Places of the rows of a request and head in a spill file."""
+    model = load_model("opt-30b")
+    row = model.head_dim * model.dtype_bytes
+    geometry = Geometry(head_dim=model.head_dim, extent_tokens=SHORT + OUTPUT, extents=1)
+    places = [[geometry.place(0, kind, number) for number in range(SHORT + OUTPUT)] for kind in (0, 1)]
+    whole = all(later - earlier == row for one in places for earlier, later in itertools.pairwise(one))
+    return Finding(whole and places[1][0] == places[0][-1] + row, "models/inf2/store",
+                   "An array of keys and one of values for each request and head, with room for the output.")
+
+
 def coefficient(count: Callable[[int, int], Any], what: str) -> str:
     """``a WHAT`` with the number of bytes that ``count`` has for each unit of a product; two products must agree."""
     first, second = count(1, 64), count(3, 128)
@@ -84,7 +131,7 @@ def formulas(evidence: Evidence, claim: str) -> Finding:
     return Finding(texts[claim], basis)
 
 
-@CHECKS.of("inf2-par", "inf2-gqa", by=Source.RUN)
+@CHECKS.of("inf2-par", "inf2-gqa", by=(Source.RUN, Source.RECORD))
 def rules(evidence: Evidence, claim: str) -> Finding:
     if claim == "inf2-gqa":
         grouped, whole = (run(evidence, "inf2", name, 1 << 14, output=1).more for name in ("llama-2-70b", "llama-2-7b"))
