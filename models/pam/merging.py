@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 
-from ...constraints.formats import FloatFormat
+from ...constraints.formats import FP32, FloatFormat
 from ...constraints.units.pam_ru import PamRuConfig
 from ..memory.compiled import compiled
 from ..numerics import convert, logarithm, negative_difference, negative_power, to_float64
 from ..numerics.sums import difference, fields, format_numbers, length, power, rounded, table_numbers, value_bits
-from .ru import FLUSH, Partial, Reduced, shift
+from .ru import FLUSH, Partial, Reduced, reduce_partials, shift
 
 __all__ = ["merge_lists"]
 
@@ -32,6 +34,12 @@ def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first
     :class:`Reduced`
         With a first axis over the lists. ``log_sum`` is None.
     """
+    if config.acc != FP32:
+        # The compiled loop has O in binary64 and rounds it to FP32.
+        names = ("m", "scale", "l", "o")
+        each = [reduce_partials(config, Partial(*(getattr(partials, name)[order[low:high]] for name in names)),
+                                normalise=normalise) for low, high in pairwise(first.tolist())]
+        return Reduced(*(np.array([getattr(one, name) for one in each]) for name in names), None)
     io, acc, table = config.io, config.acc, config.table
     lists, dim = len(first) - 1, partials.o.shape[-1]
     m, scale, total = (np.zeros(lists, np.int64) for _ in range(3))

@@ -99,12 +99,13 @@ def test_data_at_the_cycles_of_a_memory(pam):
             live.append(Bank(0, 0), k, v)
             [first] = live.attend([PamRequest(Bank(0, 0), q, 30, Named(29, 0, 0))])
             clocks[memory] = live.figures.clocks
-            k[3], v[7] = k[4], v[8]
-            assert live.changes(Bank(0, 0), k, v).tolist() == [3, 7]
-            live.hold(Bank(0, 0), k, v)
-            assert not len(live.changes(Bank(0, 0), k, v)) and live.tokens(Bank(0, 0)) == 30
+            keys, values = k.copy(), v.copy()
+            keys[3], values[7] = k[4], v[8]
+            assert live.changes(Bank(0, 0), keys, values).tolist() == [3, 7]
+            live.hold(Bank(0, 0), keys, values)
+            assert not len(live.changes(Bank(0, 0), keys, values)) and live.tokens(Bank(0, 0)) == 30
             [second] = live.attend([PamRequest(Bank(0, 0), q, 30, Named(29, 0, 0))])
-            want = local_attention(live.config, q, k, v)
+            want = local_attention(live.config, q, keys, values)
             assert all(np.array_equal(getattr(second, name), getattr(want, name)) for name in ("m", "l", "o"))
             assert not np.array_equal(first.o, second.o)
     assert clocks["hbm3-5.2"] > clocks[None]

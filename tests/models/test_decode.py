@@ -11,6 +11,7 @@ from bankside.constraints.units.cent_device import PRESETS as DEVICES
 from bankside.constraints.units.inf2_gemv import Gemv, GemvMode
 from bankside.constraints.units.lol_pim_module import LolPimModuleConfig
 from bankside.cosim.lol_pim_module import Session
+from bankside.cosim.pam_ru import random_merge
 from bankside.models.aim.hub import layer_norm, softmax
 from bankside.models.cent.device import DeviceModel
 from bankside.models.cent.executable import SCALARS
@@ -26,6 +27,9 @@ from bankside.models.numerics import from_float64
 from bankside.models.numerics.softmax import softmax as inf2_softmax
 from bankside.models.numerics.sums import Lists
 from bankside.models.pam.compositions import slice_attention, tier_merge
+from bankside.models.pam.merging import merge_lists
+from bankside.models.pam.ru import Partial, reduce_partials
+from bankside.selection import select
 from tests.made_up_model import TEXT, write_model
 
 PLACE = Place(0, 0)
@@ -74,6 +78,21 @@ def test_pam_is_the_composition_of_its_units(model, chosen):
         assert np.array_equal(got[n], tier_merge(backend.merge, results, normalise=True).o), n
     last = np.array(backend.by_tier)
     assert (last.sum(axis=1) == np.arange(1, count + 1)).all() and (last[-1] > 0).all()
+
+
+@pytest.mark.parametrize("sets", [[], ["format=bf16", "acc_format=bf16", "score_format=bf16"]], ids=["fp32", "bf16"])
+def test_merges_of_lists_are_those_of_the_reduction_unit(sets):
+    config, rng = select("pam-ru", sets=sets).config, np.random.default_rng(5)
+    merges = [random_merge(config, rng.integers(1, 4, config.sources).tolist(), 32, rng, normalise=False, kind=kind)
+              for kind in ("normal", "spread", "equal", "bits")]
+    parts = [merge.partials(config) for merge in merges]
+    first = np.concatenate([[0], np.cumsum([len(part.m) for part in parts])])
+    partials = Partial(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("m", "scale", "l", "o")))
+    for normalise in (False, True):
+        got = merge_lists(config, partials, np.arange(first[-1]), first, normalise=normalise)
+        for n, part in enumerate(parts):
+            want = reduce_partials(config, part, normalise=normalise)
+            assert all(np.array_equal(getattr(got, name)[n], getattr(want, name)) for name in ("m", "scale", "l", "o"))
 
 
 def module(channels=1):
