@@ -178,7 +178,7 @@ def random_row(config: Inf2SoftmaxConfig, tokens: int, rng: np.random.Generator,
     elif kind == "special":
         scores = rng.choice(special_numbers(fmt), tokens)
     elif kind == "equal":
-        scores = np.full(tokens, from_float64(rng.normal(), fmt))
+        scores = np.full(tokens, from_float64(rng.normal(), fmt))  # type: ignore[arg-type]
     else:
         value = rng.normal(size=tokens) * 3
         if kind == "wide":

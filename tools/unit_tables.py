@@ -1193,33 +1193,6 @@ def softmax_lengths() -> str:
          f"{1 / one['rows_per_clock']:.2f}", one["latency_cycles"]] for one in points])
 
 
-def softmax_synthesis() -> str:
-    """Area and frequency of the presets."""
-    rows = []
-    for name in UNITS["inf2-softmax"].presets:
-        r = _measured(select("inf2-softmax", preset=name), "synth")
-        rows.append([name, f"{r['area_ge'] / 1e3:.0f}", f"{r['sequential_ge'] / 1e3:.0f}",
-                     f"{r['memory_ge_estimate'] / 1e3:.0f}", f"{r['critical_path_ns']:.2f}", f"{r['fmax_mhz']:.0f}"])
-    return table(["preset", "area, kGE", "flip-flops, kGE", "memories of it, kGE (estimate)", "critical path, ns",
-                  "frequency, MHz"], rows)
-
-
-def softmax_fpga() -> str:
-    """Resources on UltraScale+: the unit for gates, and for the FPGA with two rules of the sum."""
-    rows = []
-    for preset, sets in (("inf2", ()), ("inf2", SOFTMAX_FPGA), ("inf2-fp32", SOFTMAX_FPGA)):
-        r = measure.synthesise_fpga(select("inf2-softmax", preset=preset, sets=list(sets)), fpga="xcup")
-        used = r["fpga"]
-        rows.append([preset + "".join(f", `{one}`" for one in sets), *(f"{used[key]:,}" for key in ("lut", "ff")),
-                     str(used["dsp"]), str(used["bram36"]), str(used["bram18"]), str(used["uram"]),
-                     f"{used['srl'] + used['lutram']:,}", str(r["lut_levels"])])
-    return table(["configuration", "LUT", "flip-flops", "DSP", "BRAM36", "BRAM18", "URAM", "LUTs as memory", "LUT levels"],
-                 rows)
-
-
-#: Keys of the unit on an FPGA.
-SOFTMAX_FPGA = ("fabric=xilinx", "exp_depth=14")
-
 #: Rules of the sum beside each other: name, and rule.
 SOFTMAX_SUMS = {
     "FP16, one after the other": replace(INF2_SOFTMAX, lanes=1, groups=1),
@@ -1303,8 +1276,8 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
     cent_costs, cent_causes_70b, cent_causes_7b, gemv_presets, gemv_sizes,
-    gemv_synthesis, gemv_memory, softmax_presets, softmax_lengths, softmax_synthesis, softmax_fpga, softmax_sums,
-    accelerator_registers, accelerator_measured, accelerator_fpga)}
+    gemv_synthesis, gemv_memory, softmax_presets, softmax_lengths, softmax_sums, accelerator_registers,
+    accelerator_measured, accelerator_fpga)}
 
 
 def held(page: str) -> list[str]:

@@ -1,7 +1,7 @@
 """Parameters of INF2's softmax engine.
 
-Source: INF2, accelerator: 128 elements a clock in four groups of 32, -1e4 for masked scores, a maximum and a sum in each
-group and a tree over the groups, three passes, FP16. The streams, the overlap of rows, the order of sums and the division
+Source: INF2, accelerator: 128 elements a clock in four groups of 32, -1e4 for masked scores, three passes, FP16. A group has
+a maximum and a sum, and a tree joins the groups. The streams, the overlap of rows, the order of sums and the division
 are this project's.
 """
 

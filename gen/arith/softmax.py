@@ -328,7 +328,9 @@ def add_positive(p, a, b, *, fmt):
 
 
 class GroupSum(wiring.Component):
-    """Sum of the weights of a group of lanes, by a binary tree of rounded additions, ``latency`` cycles later.
+    """Sum of the weights of a group of lanes, by a binary tree of rounded additions.
+
+    Timing: ``sum`` follows ``data`` by ``latency_of(config)`` cycles.
 
     Members
     -------
@@ -336,16 +338,17 @@ class GroupSum(wiring.Component):
     sum : ``Out(acc.width)``
     """
 
+    @staticmethod
+    def latency_of(config):
+        """Clocks from weights to their sum."""
+        rule = config.rule
+        return (rule.acc != rule.io) + config.add_depth * (rule.lanes // rule.groups - 1).bit_length()
+
     def __init__(self, config):
         self.config = config
         rule = config.rule
         self._size = rule.lanes // rule.groups
         super().__init__({"data": In(self._size * rule.io.width), "sum": Out(rule.acc.width)})
-
-    @property
-    def latency(self):
-        rule = self.config.rule
-        return (rule.acc != rule.io) + self.config.add_depth * (self._size - 1).bit_length()
 
     def elaborate(self, platform):
         m = Module()
@@ -404,7 +407,7 @@ class RowSum(wiring.Component):
         if rule.sums == "window":
             return self.config.window_depth + 1 + Rounder.LATENCY
         rest = self.config.add_depth * (rule.groups * rule.chains - 1).bit_length()
-        return GroupSum(self.config).latency + rule.chains + rest
+        return GroupSum.latency_of(self.config) + rule.chains + rest
 
     def elaborate(self, platform):
         m = Module()
@@ -442,7 +445,7 @@ class RowSum(wiring.Component):
         config, rule = self.config, self.config.rule
         acc, chains = rule.acc, rule.chains
         groups = [GroupSum(config) for _ in range(rule.groups)]
-        valid, first, last, nan = self._delayed(m, nan, groups[0].latency)
+        valid, first, last, nan = self._delayed(m, nan, GroupSum.latency_of(config))
         bad = Signal(name="bad", reset_less=True)
         with m.If(valid):
             m.d.sync += bad.eq((~first & bad) | nan)

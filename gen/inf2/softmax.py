@@ -21,9 +21,9 @@ class Inf2Softmax(wiring.Component):
     scores into weights, adds the weights up and keeps them. The third pass divides kept weights by their sum. Each pass
     takes a beat per clock, and the passes work on different rows at the same time. Results leave in the order of rows.
 
-    Timing: a beat in each cycle in which it is offered, unless a store or all places for rows are full. A pass of a row
-    begins when the pass before it has ended with the row: ``maximum`` cycles after the last beat entered the first pass,
-    ``weight`` + ``sum`` + ``scale`` cycles after the last beat entered the second pass, and the latency of queues.
+    Timing: a beat in each cycle in which it is offered, unless a store or all places for rows are full. The second pass
+    of a row begins ``maximum`` cycles after the row's last beat entered the first. The third pass begins ``weight`` +
+    ``sum`` + ``scale`` cycles after it entered the second. Queues add their latency.
 
     The functional model is ``bankside.models.numerics.softmax.softmax_parts``.
 

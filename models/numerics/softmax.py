@@ -207,7 +207,7 @@ def softmax_reference(scores: np.ndarray, valid: np.ndarray | None, rule: Softma
     """Softmax of the same bits in binary64."""
     value = to_float64(np.asarray(scores), rule.score)
     if valid is not None:
-        value = np.where(valid, value, to_float64(np.int64(rule.mask_bits), rule.score))
+        value = np.where(valid, value, to_float64(np.int64(rule.mask_bits), rule.score))  # type: ignore[arg-type]
     with np.errstate(all="ignore"):
         weight = np.exp(value - value.max(axis=-1, keepdims=True))
         return np.asarray(weight / weight.sum(axis=-1, keepdims=True))

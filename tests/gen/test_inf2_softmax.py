@@ -70,10 +70,12 @@ def test_weights_on_an_fpga_are_those_of_cells(format):
     assert np.array_equal(got, softmax_exp(top, value, fmt, rule.table))
 
 
-@pytest.mark.parametrize(("format", "keys"), [
-    ("fp16", {}), ("fp16", {"accumulator": "fp32"}), ("fp16", {"accumulator": "fp32", "division": "reciprocal"}),
-    ("bf16", {"accumulator": "fp32", "division": "reciprocal", "reciprocal_bits": 12}), ("bf16", {})])
-@pytest.mark.parametrize("fabric", ["asic", "xilinx"])
+@pytest.mark.parametrize(("format", "keys", "fabric"), [
+    ("fp16", {}, "xilinx"), ("fp16", {"accumulator": "fp32"}, "xilinx"), ("bf16", {}, "xilinx"),
+    ("fp16", {"accumulator": "fp32", "division": "reciprocal"}, "xilinx"),
+    ("bf16", {"accumulator": "fp32", "division": "reciprocal", "reciprocal_bits": 12}, "xilinx"),
+    pytest.param("fp16", {}, "asic", marks=pytest.mark.slow),
+    ("bf16", {"accumulator": "fp32", "division": "reciprocal", "reciprocal_bits": 12}, "asic")])
 def test_quotients(format, keys, fabric):
     rule = Inf2SoftmaxConfig(format=format, **keys).rule
     rng, io, acc = np.random.default_rng(3), rule.io, rule.acc
@@ -139,9 +141,11 @@ def test_maxima_of_rows(lanes, groups, share):
     assert got == [(int(row_maximum(row.ravel(), FP16)), dut.latency) for row in rows]
 
 
-SUMS = [{}, {"add_depth": 1, "chains": 2}, {"chains": 4, "accumulator": "fp32"}, {"add_depth": 0, "groups": 8},
-        {"sums": "window", "accumulator": "fp32"}, {"sums": "window", "window_depth": 2, "fabric": "xilinx"},
-        {"fabric": "xilinx", "chains": 2}, {"lanes": 1, "groups": 1}, {"format": "bf16", "accumulator": "fp32"}]
+#: The adders of cells are described bit by bit, which is slow here: the other cases have those of an FPGA.
+SUMS = [{"fabric": "asic", "lanes": 4}, {"add_depth": 1, "chains": 2}, {"chains": 4, "accumulator": "fp32"},
+        {"add_depth": 0, "groups": 8}, {"sums": "window", "accumulator": "fp32"}, {"sums": "window", "window_depth": 2},
+        {"sums": "window", "fabric": "asic", "lanes": 2}, {"lanes": 1, "groups": 1},
+        {"format": "bf16", "accumulator": "fp32"}]
 
 
 def sums_of(module, config, share, seed=5):
@@ -158,7 +162,8 @@ def sums_of(module, config, share, seed=5):
 @pytest.mark.parametrize("share", [0.0, 0.4])
 @pytest.mark.parametrize("keys", SUMS, ids=str)
 def test_sums_of_rows(keys, share):
-    got, want = sums_of(softmax_module, Inf2SoftmaxConfig(**{"lanes": 8, "groups": 2, "max_tokens": 512, **keys}), share)
+    got, want = sums_of(softmax_module, Inf2SoftmaxConfig(**{"lanes": 8, "groups": 2, "max_tokens": 512, "fabric": "xilinx",
+                                                                    **keys}), share)
     assert got == want
 
 
@@ -171,6 +176,6 @@ def test_sums_of_rows(keys, share):
 ])
 def test_planted_errors_in_sums_are_found(old, new):
     module = planted(softmax_module, old, new)
-    found = [sums_of(module, Inf2SoftmaxConfig(lanes=4, groups=1, chains=4, max_tokens=512, add_depth=0), share, seed)
-             for share in (0.0, 0.4) for seed in range(3)]
+    config = Inf2SoftmaxConfig(lanes=2, groups=1, chains=4, max_tokens=512, add_depth=0, fabric="xilinx")
+    found = [sums_of(module, config, share, seed) for share in (0.0, 0.4) for seed in range(3)]
     assert any(got != want for got, want in found)
