@@ -1189,8 +1189,8 @@ def softmax_lengths() -> str:
     """Clocks by the length of rows."""
     points = _measured(select("inf2-softmax", preset="inf2"), "sim")["points"]
     return table(["tokens", "rows", "clocks", "ideal", "used", "steady", "clocks for a row", "latency"], [
-        [one["tokens"], one["rows"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}", f"{one['steady']:.4f}",
-         f"{1 / one['rows_per_clock']:.2f}", one["latency_cycles"]] for one in points])
+        [one["tokens"], one["rows"], one["cycles"], one["ideal_cycles"], f"{one['utilisation']:.3f}",
+         f"{one['steady']:.4f}", f"{1 / one['rows_per_clock']:.2f}", one["latency_cycles"]] for one in points])
 
 
 #: Rules of the sum beside each other: name, and rule.

@@ -1,8 +1,8 @@
 """Parameters of INF2's softmax engine.
 
-Source: INF2, accelerator: 128 elements a clock in four groups of 32, -1e4 for masked scores, three passes, FP16. A group has
-a maximum and a sum, and a tree joins the groups. The streams, the overlap of rows, the order of sums and the division
-are this project's.
+Source: INF2, accelerator: 128 elements a clock in four groups of 32, -1e4 for masked scores, three passes, FP16. A group
+has a maximum and a sum, and a tree joins the groups. The streams, the overlap of rows, the order of sums and the
+division are this project's.
 """
 
 from __future__ import annotations

@@ -189,7 +189,7 @@ def softmax_weight(p, maximum, value, *, score, table):
 
 
 def _times_log2_e(p):
-    """``multiple = x * 378194``, the constant of :class:`ExpTable`, with six carry chains: 378194 = 2 (23 * 2**13 + 681)."""
+    """``multiple = x * 378194``, the constant of :class:`ExpTable`: 378194 = 2 (23 * 2**13 + 681). Six carry chains."""
     p.five, p.three = p.x + (p.x << 2), p.x + (p.x << 1)
     p.cut(CHAIN)
     p.eighty_five, p.twenty_three = p.five + (p.five << 4), (p.three << 3) - p.x
