@@ -129,7 +129,7 @@ def small(**fields):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("contract", "depth"), [(BlockPlaces, 30), (BlockContract, 26)])
+@pytest.mark.parametrize(("contract", "depth"), [(BlockPlaces, 30), (BlockContract, 23)])
 def test_no_counterexample(cut, contract, depth):
     """Within the cycles of the bounded proof, in which results leave."""
     result = prove(contract(cut(gemv_module).GemvBlock(small())), depth=depth, induction=1, timeout_s=1500)
