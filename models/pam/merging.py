@@ -39,7 +39,8 @@ def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first
         names = ("m", "scale", "l", "o")
         each = [reduce_partials(config, Partial(*(getattr(partials, name)[order[low:high]] for name in names)),
                                 normalise=normalise) for low, high in pairwise(first.tolist())]
-        return Reduced(*(np.array([getattr(one, name) for one in each]) for name in names), None)
+        m, scale, total, o = (np.array([getattr(one, name) for one in each]) for name in names)
+        return Reduced(m, scale, total, o, None)
     io, acc, table = config.io, config.acc, config.table
     lists, dim = len(first) - 1, partials.o.shape[-1]
     m, scale, total = (np.zeros(lists, np.int64) for _ in range(3))
