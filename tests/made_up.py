@@ -54,7 +54,7 @@ SIM = {
     # 4 commands in a row: a tile of 32 tokens and 128 dimensions takes 32 clocks, of 64 dimensions 16; 86 or 53 to end.
     "inf2-gemv": {**_SIM, **_ERRORS, "cycles": 4182, "ideal_cycles": 4096, "utilisation": 0.979436, "stall_cycles": 20,
                   "latency_cycles": 115, "qk": GEMV["qk"][0], "sv": GEMV["sv"][0],
-                  "points": [GEMV["qk"][1], GEMV["sv"][1]]},
+                  "points": [GEMV["qk"][1], GEMV["sv"][1]], "memory_timing": []},
     "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,
                        "shapes": {}, "errors_seen": []},
 }
