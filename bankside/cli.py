@@ -1396,7 +1396,7 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--seed", metavar="N", type=natural, default=1, help="of sampling")
     parser.add_argument("--hazards", action="store_true", help="measure what formats and orders of sums do to the text")
     parser.add_argument("--rtl", metavar="LAYER.HEAD,...|all", help="query heads that the Verilog of the system's unit "
-                        "computes, from the prompt's last token on. Its bits are compared with the model's and go on")
+                        "computes, from the prompt's last token on; its bits are compared with the model's")
     parser.add_argument("--rtl-memory", metavar="NAME", help="with --rtl: keys and values come to the unit at the cycles "
                         "of this memory")
     parser.add_argument("--rtl-merge", action="store_true", help="with --rtl: the reduction units of PAM's bank groups are "

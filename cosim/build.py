@@ -117,8 +117,8 @@ def model_arguments() -> list[str]:
 
 
 def optimisation(level: str | None = None) -> tuple[str, ...]:
-    """Make variables of the C++ compiler's effort. Code that runs in every clock has the level given, else the level
-    of :data:`LEVEL`, 2 unless set. The other half of a model only sets initial values, once.
+    """Make variables of the C++ compiler's effort. Code that runs in every clock has the given level. By default
+    this is the level in :data:`LEVEL`, 2 unless set. The other half of a model only sets initial values, once.
 
     Raises
     ------
