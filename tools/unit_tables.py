@@ -1205,6 +1205,19 @@ def softmax_lengths() -> str:
          f"{one['steady']:.4f}", f"{1 / one['rows_per_clock']:.2f}", one["latency_cycles"]] for one in points])
 
 
+def softmax_fpga() -> str:
+    """Resources on UltraScale+, of the unit and of its parts without parts inside them."""
+    r = measure.synthesise_fpga(select("inf2-softmax", preset="inf2", sets=["fabric=xilinx", "exp_depth=14"]), fpga="xcup")
+    keys = ("lut", "ff", "dsp", "bram18", "srl", "lutram")
+    rows = [["whole unit", "1", *(f"{r['fpga'][key]:,}" for key in keys), str(r["lut_levels"])]]
+    for part in r["parts"]:
+        if part["count"] * part["lut"] >= 1000:
+            name = part["module"].split("$")[0].replace("inf2_softmax", "").strip("._") or "passes"
+            rows.append([f"`{name}`", str(part["count"]), *(f"{part[key]:,}" for key in keys), str(part["lut_levels"])])
+    return table(["part", "number", "LUT", "flip-flops", "DSP", "BRAM18", "LUTs as shift registers", "LUTs as memory",
+                  "LUT levels"], rows)
+
+
 #: Rules of the sum beside each other: name, and rule.
 SOFTMAX_SUMS = {
     "FP16, one after the other": replace(INF2_SOFTMAX, lanes=1, groups=1),
@@ -1291,7 +1304,7 @@ TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     riscv_clocks, riscv_synthesis, riscv_parts, riscv_cores, cent_words, cent_instructions, cent_errors,
     cent_decoder, device_steps, device_others, device_ports, device_blocks, cent_controller,
     cent_costs, cent_causes_70b, cent_causes_7b, inf2_sensitivity, gemv_presets, gemv_sizes,
-    gemv_synthesis, gemv_memory, softmax_presets, softmax_lengths, softmax_sums,
+    gemv_synthesis, gemv_memory, softmax_presets, softmax_lengths, softmax_sums, softmax_fpga,
     accelerator_registers, accelerator_measured, accelerator_fpga)}
 
 
