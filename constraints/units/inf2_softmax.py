@@ -171,7 +171,7 @@ PRESETS: dict[str, Inf2SoftmaxConfig] = {
     "inf2-fp32": Inf2SoftmaxConfig(accumulator="fp32", division="reciprocal"),
     "streamed": Inf2SoftmaxConfig(lanes=16, groups=4, rows="streamed"),
     "pam-tile": Inf2SoftmaxConfig(lanes=1, groups=1, sums="window", accumulator="fp32", mask="infinity", division="none",
-                                  max_tokens=512),
+                                  max_tokens=32768),
 }
 
 
