@@ -23,7 +23,8 @@ def run(log: Callable[[str], None]) -> dict[str, Any]:
                            ("CENT's results", _cent_results),
                            ("attacc layers", _layers),
                            ("Verilog generation", _generation),
-                           ("system evaluation", _evaluation), ("decode step of pam", _decode_step), ("serving", _serving)):
+                           ("system evaluation", _evaluation), ("decode step of pam", _decode_step),
+                           ("decoding", _decoding), ("serving", _serving)):
         log(f"measuring: {name}")
         for what, value, unit in function():
             rows.append({"benchmark": name, "what": what, "value": value, "unit": unit})
@@ -264,6 +265,41 @@ def _decode_step() -> list[tuple[str, float, str]]:
     node.step()  # compiles
     seconds = _cpu(lambda: [node.step() for _ in range(steps)]) / steps
     return [(f"LLaMA-3-70B, {batch} requests of {context} tokens", seconds, "s")]
+
+
+#: Shape of the benchmark's model: 4 million random weights.
+_DECODER = {"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
+            "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 704, "vocab_size": 1024,
+            "max_position_embeddings": 2048, "tie_word_embeddings": True}
+
+
+def _decoding() -> list[tuple[str, float, str]]:
+    """Wall time of the perplexity of a text, with float32 beside it; compiled before."""
+    import json
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    from bankside.models.decode import BACKENDS, compare, make_backend, teacher_forced
+    from bankside.models.llm import load_model
+    from bankside.models.llm.weights import Model, expected_tensors
+
+    rng = np.random.default_rng(1)
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "config.json"
+        path.write_text(json.dumps(_DECODER))
+        shape = load_model(path)
+    tensors = {name: (rng.normal(size=size) * size[-1]**-0.5 if len(size) > 1 else np.ones(size)).astype(np.float32)
+               for name, size in expected_tensors(shape).items()}
+    model = Model(Path("."), shape, tensors, None, 1e-5, 10000.0**(-np.arange(64) / 64))
+    tokens = rng.integers(0, shape.vocab_size, 2048)
+    out = []
+    for name in (*BACKENDS, "quest-256-pam"):
+        teacher_forced(model, make_backend(name), tokens[:40])  # compiles
+        for count in (512, 2048):
+            began = time.perf_counter()
+            compare(model, teacher_forced(model, make_backend(name), tokens[:count]))
+            out.append((f"perplexity of {count} tokens, {name}", time.perf_counter() - began, "s"))
+    return out
 
 
 def _layers() -> list[tuple[str, float, str]]:

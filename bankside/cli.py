@@ -1369,6 +1369,72 @@ def _compile(arguments: argparse.Namespace) -> int:
     return 0
 
 
+# ---- decode, capture -------------------------------------------------------------------------------------------------
+
+
+def system_names(text: str) -> list[str]:
+    """Names of systems with commas between."""
+    return text.split(",")
+
+
+def _decode_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", help="model: a local Hugging Face folder of the LLaMA "
+                        "architecture; the model of the package by default")
+    parser.add_argument("--prompt", metavar="FILE", required=True, help="text to begin with; with --teacher-forced, the "
+                        "text itself")
+    parser.add_argument("--system", metavar="S", default="float32", help="what computes the attention: float32, float16, "
+                        "pam, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention before it as "
+                        "in quest-256-pam or window-256-cent")
+    parser.add_argument("--tokens", metavar="N", type=positive, help="tokens to generate (default: 64); with "
+                        "--teacher-forced, tokens of the text to use (default: all)")
+    parser.add_argument("--teacher-forced", action="store_true", help="evaluate the text itself; generate nothing")
+    parser.add_argument("--compare", metavar="S,S", type=system_names, default=[],
+                        help="further systems, on the same tokens")
+    parser.add_argument("--temperature", metavar="T", type=_not_negative, default=0.0,
+                        help="of sampling; 0: the most probable token")
+    parser.add_argument("--seed", metavar="N", type=natural, default=1, help="of sampling")
+    parser.add_argument("--hazards", action="store_true", help="measure what formats and orders of sums do to the text")
+    _records_argument(parser)
+    _json_argument(parser, page=True)
+
+
+def _decode(arguments: argparse.Namespace) -> int:
+    from .decode import decode_result, decode_text
+    from .terminal import counting
+
+    with counting("tokens") as tell:
+        result = decode_result(arguments.folder, arguments.prompt, arguments.system, tokens=arguments.tokens,
+                               forced=arguments.teacher_forced, compared=arguments.compare,
+                               temperature=arguments.temperature, seed=arguments.seed, measured=arguments.hazards,
+                               records=arguments.records, count=tell)
+    page(arguments, result)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(decode_text(result))
+    return 130 if result["interrupted"] else 0
+
+
+def _capture_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="MODEL_FOLDER", help="local Hugging Face folder of the LLaMA architecture")
+    parser.add_argument("--text", metavar="FILE", required=True, help="text that the model reads")
+    parser.add_argument("--tokens", metavar="N", type=positive, help="tokens of the text to use (default: all)")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for the files")
+    _json_argument(parser)
+
+
+def _capture(arguments: argparse.Namespace) -> int:
+    from .decode import capture_result
+
+    result = capture_result(arguments.folder, arguments.text, arguments.output, tokens=arguments.tokens)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(f"{result['folder']}: {result['tokens']} tokens, {result['layers']} layers, {result['heads']} heads on "
+              f"{result['kv_heads']} of keys and values; {result['steps']} steps of attention in {result['trace']}")
+    return 0
+
+
 # ---- asm, disasm -----------------------------------------------------------------------------------------------------
 
 
@@ -1438,6 +1504,9 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "time": ("memory timing of a trace, a program, a system's block, or a unit's decode step", _time_arguments, _time),
     "eval": ("evaluate a server built from the units with a language model", _eval_arguments, _eval),
     "compile": ("compile a language model to programs for the memory modules of a system", _compile_arguments, _compile),
+    "decode": ("decode with a model whose attention a system computes; perplexity and agreement beside float32",
+               _decode_arguments, _decode),
+    "capture": ("write queries, keys and values of a text, and its trace of attention", _capture_arguments, _capture),
     "asm": ("translate instructions of a CENT device from text to words", _asm_arguments, _asm),
     "disasm": ("translate words of a CENT device to text", _disasm_arguments, _disasm),
     "serve": ("serve requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),

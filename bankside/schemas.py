@@ -904,6 +904,106 @@ class WritebackCheck(_WritebackFile):
     arrays: list[SpilledArray]
 
 
+class DecodeReference(_Part):
+    perplexity: float | None
+    bits_per_byte: float | None
+
+
+class DecodeFigures(_Part):
+    """Figures of a system on the tokens of a run; null where a logit is not finite."""
+
+    perplexity: float | None = _key("of each token but the first, given those before it")
+    bits_per_byte: float | None = _key("of the text of these tokens")
+    agreement: float = _key("share of positions at which the most probable token is float32's: all of a text, the "
+                            "generated ones of a free run")
+    first_difference: int | None = _key("first of these positions with another token")
+    kl_mean_nats: float | None = _key("divergence of the system's distribution from float32's, mean over positions")
+    max_abs_logit_error: float | None
+
+
+class DecodeCompared(DecodeFigures):
+    system: str
+    attention_error_mean: float | None
+
+
+class DecodeMaps(_Part):
+    """Maps of at most 48 places a side: means over queries, sums over tokens."""
+
+    dense: list[list[float]] = _key("attention of float32, mean over layers and heads")
+    selected: list[list[float]] | None = _key("share of the heads that take a token, with sparse attention")
+
+
+class DecodePlacement(_Part):
+    tiers: list[str]
+    tokens: list[list[int]] = _key("tokens in each tier at each step")
+
+
+class DecodeHazard(_Part):
+    name: str
+    with_it: str = _key("the run with the hazard")
+    without_it: str = _key("the run that lacks the hazard alone")
+    perplexity: float | None
+    perplexity_without: float | None
+    figures: dict[str, float | int | None]
+
+
+class DecodeRtl(_Part):
+    """Heads that the unit's Verilog computed."""
+
+    heads: int
+    tokens: int
+    clocks: int
+    clocks_per_second: float
+    mismatches: int
+
+
+class Decode(Envelope, DecodeFigures):
+    """``bankside decode``: a sequence of tokens on a system, and float32 on the same tokens."""
+
+    model: str
+    folder: str
+    model_sha256: str = _key("of configuration and weights")
+    system: str
+    mode: Literal["free", "teacher-forced"]
+    interrupted: bool = _key("the user ended the run early; the figures are those of the tokens so far")
+    prompt_tokens: int
+    temperature: float
+    seed: int
+    tokens: list[int] = _key("prompt and generated tokens")
+    pieces: list[str] = _key("text of each token")
+    text: str
+    reference: DecodeReference = _key("float32 on the same tokens")
+    agrees: list[bool] = _key("after each token, whether the most probable next one is float32's")
+    attention_error: list[list[float | None]] = _key(
+        "relative L2 error against float32 on the same queries, keys and values, by layer and head")
+    attention: DecodeMaps
+    placement: DecodePlacement | None = _key("of a system with tiers")
+    details: dict[str, Any] = _key("further figures of the system")
+    compared: list[DecodeCompared] = _key("further systems on the same tokens")
+    hazards: list[DecodeHazard] | None = _key("with `--hazards`")
+    rtl: DecodeRtl | None = _key("with heads in RTL", default=None)
+    time_per_token_us: float | None = _key("of a step with as many tokens, from the system's model")
+    energy_per_token_mj: float | None
+    records: list[str] = _key("measurement records behind time and energy")
+
+
+class Capture(Envelope):
+    """``bankside capture``."""
+
+    model: str
+    model_sha256: str
+    text_sha256: str
+    folder: str
+    tokens: int
+    layers: int
+    heads: int
+    kv_heads: int
+    head_dim: int
+    files: list[str]
+    trace: str = _key("trace of attention for `bankside calibrate pam --trace`")
+    steps: int = _key("of the trace")
+
+
 class RestsOn(_Part):
     """Something on which a result rests."""
 
@@ -941,7 +1041,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
-    "asm": (Asm,), "disasm": (Disasm,),
+    "decode": (Decode,), "capture": (Capture,), "asm": (Asm,), "disasm": (Disasm,),
     "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
     "kernels": (Kernels,), "writeback": (Writeback, WritebackCheck), "bench": (Bench,),

@@ -9,7 +9,7 @@ from typing import Any
 
 from bankside.constraints.workspace import write_files
 
-from . import demo, papers, serving, systems, units
+from . import decoding, demo, papers, serving, systems, units
 from .components import Page, render
 
 __all__ = ["page_of", "write_page"]
@@ -23,6 +23,7 @@ PAGES: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {
     "serve": serving.served,
     "calibrate": systems.calibration,
     "repro": papers.claims,
+    "decode": decoding.decoded,
     "demo": demo.story,
 }
 

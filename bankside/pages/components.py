@@ -125,7 +125,8 @@ class Detail:
 
 @dataclass(frozen=True)
 class Part:
-    """A section of a page: words, a chart, the numbers behind it."""
+    """A section of a page: words, a chart, the numbers behind it. ``pieces`` are parts of a running text, each with a
+    state: ``bad``, ``prompt`` or empty."""
 
     title: str
     chart: Chart | None = None
@@ -135,6 +136,7 @@ class Part:
     side_by_side: bool = False
     folded: bool = False
     details: tuple[Detail, ...] = ()
+    pieces: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -155,7 +157,7 @@ def render(page: Page, document: Mapping[str, Any], records: str | None = None) 
     parts = [
         part
         for part in (*page.parts, *_basis(document, RecordFolder(records)))
-        if part.chart or part.tables or part.notes or part.text or part.details
+        if part.chart or part.tables or part.notes or part.text or part.details or part.pieces
     ]
     figures: list[Any] = []
     for place, part in enumerate(parts):

@@ -1,42 +1,66 @@
-"""PAM's local attention for many heads and queries at once, bit for bit :func:`bankside.models.pam.pu.local_attention`."""
+"""PAM's local attention for many queries, heads and banks at once, bit for bit
+:func:`bankside.models.pam.pu.local_attention`."""
 
 from __future__ import annotations
 
-from functools import lru_cache
+from dataclasses import dataclass
 
 import numpy as np
 
 from ...constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
-from ...constraints.errors import ConfigError
-from ...constraints.formats import FloatFormat
 from ...constraints.units.pam_pu import PamPuConfig
-from ..numerics import decode, order_key, probability_sum, softmax_exp
-from . import attention_kernel as kernel
+from ..numerics.sums import Factors, Lists, Sum, mixtures, pair_scores, scores, softmax_powers
 from .pu import Partials, score_window
 
-__all__ = ["local_attention_batch"]
+__all__ = ["ListPartials", "local_attention_batch", "local_attention_lists"]
 
 
-@lru_cache
-def _table(io: FloatFormat) -> np.ndarray:
-    """Significand, biased exponent and class of every pattern of a format of up to 16 bits."""
-    if io.width > 16:
-        raise ConfigError(f"the batch takes formats of up to 16 bits, not {io.name}")
-    f = decode(np.arange(1 << io.width), io)
-    kind = np.where(f.nan, kernel.NOT_A_NUMBER, np.where(f.inf, kernel.INFINITE,
-                    np.where(f.significand == 0, kernel.ZERO, kernel.FINITE)))
-    table = np.stack([f.significand, f.exponent, kind], axis=1).astype(np.int64)
-    table.flags.writeable = False
-    return table
+@dataclass(frozen=True)
+class ListPartials(Partials):
+    """Partial results of lists of tokens, one after the other.
+
+    Attributes
+    ----------
+    first : int64 array of one more element than lists
+        First partial result of each list. Each list has at least one.
+    """
+
+    first: np.ndarray
 
 
-def _window(window: AlignedWindow, fmt: FloatFormat) -> np.ndarray:
-    return np.array([max(window.left, 0), max(-window.left, 0), window.unit, window.floor,
-                     window.magnitude_bits - fmt.precision], np.int64)
+def local_attention_lists(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists) -> ListPartials:
+    """Run a step for each list: its query against its tokens, which a bank holds in this order.
 
+    Parameters
+    ----------
+    q : integer array of shape ``(queries, head_dim)``
+        Bits in ``config.format``, already scaled by 1/sqrt(head_dim).
+    k, v : integer arrays of shape ``(tokens, head_dim)``
 
-def _format(fmt: FloatFormat) -> np.ndarray:
-    return np.array([fmt.fraction_bits, fmt.exponent_max, fmt.lsb_exponent, fmt.width - 1, fmt.bias], np.int64)
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the format has more than 16 bits.
+    """
+    io, lanes, tile, dim = config.io, config.lanes, config.tile_tokens, q.shape[-1]
+    queries, keys, values = (Factors.of(bits, io) for bits in (q, k, v))
+    whole = Sum(score_window(config), lanes, [dim])
+    sliced = whole if config.keeps_scores(tile) else Sum(whole.window, lanes, [lanes * n for n in config.query_slices(dim)])
+    owners, sizes, first = lists.owners, lists.sizes, lists.first
+    counts = np.zeros(len(q), np.int64)
+    np.maximum.at(counts, owners, lists.tokens + 1)
+    found = scores(queries, keys, counts, sliced)[owners, lists.tokens]
+    # A short last tile keeps its scores in accumulators between slices of the query.
+    rest = np.where(sizes > 0, (sizes - 1) % tile + 1, 0)
+    short = np.flatnonzero((rest > 0) & (rest <= config.score_accumulators))
+    if len(sliced.sizes(dim)) > 1 and len(short):
+        at = np.repeat(first[short + 1] - rest[short], rest[short])
+        at += np.arange(len(at)) - np.repeat(np.cumsum(rest[short]) - rest[short], rest[short])
+        found[at] = pair_scores(queries, keys, owners[at], lists.tokens[at], whole)
+    m, p, total = softmax_powers(found, lists, tile, config.score, ExpTable(io), True,
+                                 SumWindow(io, config.acc.precision, config.guard_bits, tile, config.acc))
+    output = AlignedWindow(io, config.acc.precision, config.guard_bits, tile, io)
+    return ListPartials(m, total, mixtures(p, values, lists, Sum(output, 1), tile), lists.tiles(tile))
 
 
 def local_attention_batch(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> Partials:
@@ -58,34 +82,8 @@ def local_attention_batch(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: 
     :exc:`ConfigError`
         If the format has more than 16 bits.
     """
-    q, k, v = (np.ascontiguousarray(a, np.int64) for a in (q, k, v))
-    (heads, queries, dim), tokens, tile = q.shape, k.shape[1], config.tile_tokens
-    score, io = config.score, config.io
-    if not tokens:
-        shape = (heads, queries, 1)
-        return Partials(np.full(shape, score.negative_infinity), np.zeros(shape, np.int64),
-                        np.zeros((*shape, dim), np.int64))
-    table, sign, lanes = _table(io), io.width - 1, config.lanes
-    tiles = -(-tokens // tile)
-    short = (tiles - 1) * tile if config.keeps_scores(config.tiles(tokens)[-1]) else tokens
-    whole = [config.chunks(dim)]
-    slices = whole if config.keeps_scores(tile) else config.query_slices(dim)
-    window = score_window(config)
-    padded = np.full((heads, queries, tiles * tile), score.negative_infinity, np.int64)
-    for first, last, sizes in ((0, short, slices), (short, tokens, whole)):
-        if last > first:
-            out = np.empty((heads, queries, last - first), np.int64)
-            kernel.scores(q, k[:, first:last], table, sign, _window(window, score), _format(score), lanes,
-                          np.array(sizes, np.int64), out)
-            padded[:, :, first:last] = out
-    padded = padded.reshape(heads, queries, tiles, tile)
-    real = (np.arange(tiles * tile) < tokens).reshape(tiles, tile)
-    m = np.take_along_axis(padded, order_key(padded, score).argmax(axis=-1)[..., None], axis=-1)[..., 0]
-    m = np.where((decode(padded, score).nan & real).any(axis=-1), score.nan, m)
-    p = np.where(real, softmax_exp(m[..., None], padded, score, ExpTable(io)), 0)
-    total = probability_sum(p, SumWindow(io, config.acc.precision, config.guard_bits, tile, config.acc))
-    output = AlignedWindow(io, config.acc.precision, config.guard_bits, tile, io)
-    o = np.empty((heads, queries, tiles, dim), np.int64)
-    kernel.outputs(p.reshape(heads, queries, tiles * tile), v, tokens, tile, table, sign, _window(output, io), _format(io),
-                   o)
-    return Partials(m, total, o)
+    (heads, queries, dim), tokens = q.shape, k.shape[1]
+    lists = Lists.prefixes(np.full(queries, tokens))
+    each = [local_attention_lists(config, q[n], k[n], v[n], lists) for n in range(heads)]
+    return Partials(*(np.stack([getattr(one, name).reshape(queries, -1, *rest) for one in each])
+                      for name, rest in (("m", ()), ("l", ()), ("o", (dim,)))))

@@ -28,6 +28,7 @@ from bankside.models.systems.calibration import Calibration
 from bankside.records import RecordFolder
 from bankside.registry import UNITS
 from bankside.selection import select
+from tests.made_up_model import write_model
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
@@ -96,7 +97,7 @@ def commands_in(text):
 
 
 #: Commands that need an argument: alone it is their name that is meant.
-NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep")
+NAMED = ("gen", "sim", "synth", "time", "eval", "explain", "schema", "sweep", "decode", "capture")
 
 
 @pytest.mark.parametrize("page", PAGES, ids=page_id)
@@ -310,6 +311,16 @@ def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
 def test_compile_keys(capsys, tmp_path):
     compare("compile", output(capsys, "compile", "qwen1.5-7b", "--listing", "-o", str(tmp_path / "layer.bin"), "--records",
                               str(tmp_path / "none")))
+
+
+def test_decode_keys(capsys, tmp_path):
+    folder, text = write_model(tmp_path / "made-up", head_dim=32), tmp_path / "text"
+    text.write_text("a text of some tokens")
+    decoded = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "pam", "--tokens", "2", "--hazards",
+                     "--compare", "cent")
+    sparse = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "window-8-cent", "--teacher-forced")
+    compare("decode", {**decoded, "details": sparse["details"], "attention": sparse["attention"]})
+    compare("capture", output(capsys, "capture", str(folder), "--text", str(text), "-o", str(tmp_path / "trace")))
 
 
 def test_assembler_keys(capsys, tmp_path):

@@ -37,6 +37,7 @@ SECTIONS = {
     },
     "For serving engineers": {
         "docs/serving-engineers.md": "Guide for serving engineers",
+        "docs/decode.md": "Decoding",
         "docs/serving.md": "Serving",
         "docs/workloads.md": "Workloads",
     },

@@ -1,0 +1,247 @@
+"""Decoding with a real model through a system's arithmetic: ``bankside decode`` and ``bankside capture``."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bankside.constraints.document import read_text
+from bankside.constraints.errors import ConfigError
+
+from .generate import tool_versions
+from .records import RecordFolder
+from .sources import note_sources
+
+if TYPE_CHECKING:
+    from bankside.models.decode import Compared
+    from bankside.models.llm import ModelShape
+    from bankside.models.llm.weights import Model
+
+__all__ = ["capture_result", "decode_result", "decode_text"]
+
+#: Bytes of a text file.
+TEXT_BYTES = 1 << 26
+
+#: Places along a side of a map of attention.
+MAP = 48
+
+
+def _text(model: Model, file: str, what: str) -> tuple[np.ndarray, str]:
+    """Tokens of a text file, and the text."""
+    text = read_text(file, what, TEXT_BYTES)
+    if not text:
+        raise ConfigError(f"{file}: is empty; {what} needs at least one character")
+    if model.tokenizer is None:
+        raise ConfigError(f"{model.folder}: no tokenizer.json, which turns text into tokens")
+    return np.array(model.tokenizer.encode(text, add_special_tokens=False).ids, np.int64), text
+
+
+def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
+    most = model.shape.max_context
+    if tokens + more > most:
+        behind = f" and {more} behind it" if more else ""
+        raise ConfigError(f"{file}: {tokens} tokens{behind} are beyond the {most} positions that {model.shape.name} was "
+                          "made for")
+
+
+def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None
+              ) -> tuple[float | None, float | None, list[str], list[str]]:
+    """Time of a token's step in µs, its energy in mJ, records, and notes, from the system's model. A single request attends
+    to ``context`` tokens. If the system's own split does not fit the model, the fastest split that fits is taken."""
+    from bankside.models.systems import MissingRecord, load_system
+
+    if system is None:
+        return None, None, [], ["no system has the time and energy of this step"]
+    loaded = load_system(system)
+    note_sources(step_cost, type(loaded))
+    folder = RecordFolder(records)
+    found, problem = [], ""
+    for one in (loaded, *loaded.splits(shape)):
+        try:
+            found.append((one, one.evaluate(shape, context=context, batch=1, records=folder)))
+        except MissingRecord as missing:
+            return None, None, [], [f"no time and energy of the step: {missing}"]
+        except ConfigError as error:
+            problem = problem or str(error)
+            continue
+        if one is loaded:
+            break
+    if not found:
+        return None, None, [], [f"no time and energy of the step: {problem}"]
+    best, result = min(found, key=lambda pair: pair[1].tpot_ms)
+    split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
+    return (result.tpot_ms * 1e3, result.energy_mj_per_token, list(best.sources),
+            [f"time and energy are from the model of {best.name}{split}, one request that attends to {context} tokens"])
+
+
+def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int | None = None, forced: bool = False,
+                  compared: Sequence[str] = (), temperature: float = 0.0, seed: int = 1, measured: bool = False,
+                  records: str | None = None, progress: Callable[[str], None] = lambda text: None,
+                  count: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
+    """Result of ``bankside decode --json``.
+
+    Parameters
+    ----------
+    folder : of the model; None: the model of the package
+    prompt : file with the text
+    tokens : to generate (64); with ``forced``, tokens of the text that are used (all)
+    forced : take the tokens of the text, and generate nothing
+    compared : further systems, which see the same tokens
+    measured : measure the hazards too
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a folder without a model, an unusable prompt, or a system that can't take the model.
+    """
+    from bankside.models.decode import compare, free_run, make_backend, teacher_forced
+    from bankside.models.decode.capture import model_digest
+    from bankside.models.decode.evaluate import Sampling
+    from bankside.models.decode.hazards import hazards
+    from bankside.models.llm.weights import SMALL, read_model
+
+    backend, others = make_backend(system), [make_backend(name) for name in compared]
+    model = read_model(SMALL if folder is None else folder)
+    note_sources(decode_result, type(backend))
+    given, _ = _text(model, prompt, "a prompt")
+    if forced:
+        given = given[:tokens]
+        _fits(model, prompt, len(given))
+        if len(given) < 2:
+            raise ConfigError(f"{prompt}: a text of one token predicts nothing: at least two are needed")
+        progress(system)
+        run = teacher_forced(model, backend, given)
+    else:
+        more = 64 if tokens is None else tokens
+        _fits(model, prompt, len(given), more)
+        done = 0
+
+        def one(token: int) -> None:
+            nonlocal done
+            done += 1
+            count(done, more)
+
+        run = free_run(model, backend, given, more, Sampling(temperature, seed), one)
+    rows = []
+    for each in others:
+        progress(each.name)
+        again = teacher_forced(model, each, run.tokens, reference=run)
+        rows.append({"system": each.name, **_figures(compare(model, again)),
+                     "attention_error_mean": _finite(float(again.error.mean()))})
+    found = compare(model, run)
+    time, energy, sources, notes = step_cost(backend.system, model.shape, len(run.tokens), records)
+    details = dict(run.details)
+    by_tier = {name: details.pop(name) for name in ("tiers", "tokens_by_tier") if name in details}
+    result: dict[str, Any] = {
+        "schema": 1, "model": model.shape.name, "folder": str(model.folder), "model_sha256": model_digest(model),
+        "system": system, "mode": "teacher-forced" if forced else "free", "interrupted": run.interrupted,
+        "prompt_tokens": run.prompt, "temperature": temperature, "seed": seed, "tokens": run.tokens.tolist(),
+        "pieces": [model.tokenizer.decode([token], skip_special_tokens=False) for token in run.tokens.tolist()],
+        "text": model.tokenizer.decode(run.tokens.tolist(), skip_special_tokens=False),
+        **_figures(found),
+        "reference": {"perplexity": _finite(found.reference_perplexity),
+                      "bits_per_byte": _finite(found.reference_bits_per_byte)},
+        "agrees": found.agrees.tolist(),
+        "attention_error": [[_finite(float(value)) for value in row] for row in run.error],
+        "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
+        "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
+        "details": details, "compared": rows, "hazards": None, "time_per_token_us": time, "energy_per_token_mj": energy,
+        "records": sources, "notes": notes, "tools": tool_versions()}
+    if measured:
+        result["hazards"] = [{key: _plain(value) for key, value in asdict(one).items()}
+                             for one in hazards(model, run.tokens, run, progress)]
+    if any(result[key] is None for key in ("perplexity", "kl_mean_nats", "max_abs_logit_error")):
+        notes.append(f"logits of {system} are not all finite numbers, so figures are missing")
+    return result
+
+
+def _figures(found: Compared) -> dict[str, Any]:
+    return {"perplexity": _finite(found.perplexity), "bits_per_byte": _finite(found.bits_per_byte),
+            "agreement": found.agreement, "first_difference": found.first_difference,
+            "kl_mean_nats": _finite(found.kl_mean_nats), "max_abs_logit_error": _finite(found.max_abs_logit_error)}
+
+
+def _finite(value: float) -> float | None:
+    """The number; None for infinities and NaN, which JSON does not have."""
+    return value if math.isfinite(value) else None
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, float):
+        return _finite(value)
+    return {key: _plain(one) for key, one in value.items()} if isinstance(value, Mapping) else value
+
+
+def _map(weights: np.ndarray) -> list[list[float]]:
+    """A square map of at most :data:`MAP` places a side: means of weights over queries, sums over tokens."""
+    size = len(weights)
+    edges = np.unique(np.linspace(0, size, min(size, MAP) + 1).astype(int))
+    rows = np.add.reduceat(weights.astype(np.float64), edges[:-1], axis=0) / np.diff(edges)[:, None]
+    return [[round(float(value), 6) for value in row] for row in np.add.reduceat(rows, edges[:-1], axis=1)]
+
+
+def decode_text(result: Mapping[str, Any]) -> str:
+    """The result for a person."""
+    from .pages.components import number
+
+    lines = ["".join(result["pieces"][:result["prompt_tokens"]]) + ("" if result["mode"] != "free" else "|" + "".join(
+        result["pieces"][result["prompt_tokens"]:])), ""] if result["mode"] == "free" else []
+    agree = f"{100 * result['agreement']:.2f} %" + (
+        "" if result["first_difference"] is None else f", first difference at token {result['first_difference']}")
+    lines += [f"{result['model']} on {result['system']}, {len(result['tokens'])} tokens, {result['mode']}"
+              + (", interrupted" if result["interrupted"] else ""),
+              f"perplexity           {number(result['perplexity'], 4)} (float32 "
+              f"{number(result['reference']['perplexity'], 4)})",
+              f"bits per byte        {number(result['bits_per_byte'], 4)} (float32 "
+              f"{number(result['reference']['bits_per_byte'], 4)})",
+              f"greedy agreement     {agree}",
+              f"divergence           {number(result['kl_mean_nats'], 6)} nats",
+              f"largest logit error  {number(result['max_abs_logit_error'], 4)}"]
+    worst = [(value or 0.0, layer, head) for layer, row in enumerate(result["attention_error"])
+             for head, value in enumerate(row)]
+    value, layer, head = max(worst)
+    lines.append(f"attention error      at most {value:.2e}, head {layer}.{head}")
+    if result["time_per_token_us"] is not None:
+        lines.append(f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ")
+    for one in result["compared"]:
+        lines.append(f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
+                     f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats")
+    for one in result["hazards"] or []:
+        lines.append(f"  {one['name']}: perplexity {number(one['perplexity'], 4)} ({one['with_it']}) against "
+                     f"{number(one['perplexity_without'], 4)} ({one['without_it']})")
+        lines.append("    " + ", ".join(f"{key.replace('_', ' ')} {number(value, 4) if isinstance(value, float) else value}"
+                                        for key, value in one["figures"].items()))
+    return "\n".join([*lines, *result["notes"]])
+
+
+def capture_result(folder: str, text: str, output: str, *, tokens: int | None = None) -> dict[str, Any]:
+    """Result of ``bankside capture --json``: queries, keys and values of a text, and a trace of attention.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        As :func:`decode_result`.
+    """
+    from bankside.models.decode.capture import capture, trace_of
+    from bankside.models.llm.weights import read_model
+
+    note_sources(capture_result)
+    model = read_model(folder)
+    found, words = _text(model, text, "a text")
+    found = found[:tokens]
+    _fits(model, text, len(found))
+    head = capture(model, found, output, hashlib.sha256(words.encode()).hexdigest())
+    trace = Path(output) / "attention.jsonl"
+    steps = trace_of(output, trace)
+    return {"schema": 1, "model": model.shape.name, "model_sha256": head["model_sha256"],
+            "text_sha256": head["text_sha256"],
+            "folder": output, "tokens": len(found), "layers": model.shape.layers, "heads": model.shape.heads,
+            "kv_heads": model.shape.kv_heads, "head_dim": model.shape.head_dim,
+            "files": [*head["files"], "capture.json", trace.name], "trace": str(trace), "steps": steps,
+            "tools": tool_versions()}

@@ -1,0 +1,193 @@
+"""CENT: a whole block on a device, as its program computes it: products, norms, rotary positions, softmax, SwiGLU, sums.
+
+Bit for bit, a block is :class:`bankside.models.cent.executable.ExecutableBlock` on a device. The embedding, the last norm
+and the output matrix follow the same rules.
+"""
+
+from __future__ import annotations
+
+from threading import Lock
+from typing import Any, Literal
+
+import numpy as np
+
+from ...constraints.formats import BF16, FP32
+from ...constraints.units.cent_device import CentDeviceConfig, wide
+from ..cent.executable import ExecutableBlock
+from ..cent.pnm import exponentials, reduced
+from ..llm.weights import Model
+from ..numerics import (
+    DotAccumulation,
+    add,
+    convert,
+    encode,
+    fma,
+    maximum,
+    order_key,
+    reciprocal,
+    reciprocal_square_root,
+    to_float64,
+    vector_multiply,
+)
+from ..numerics.sums import Lists
+from .backend import Backend, Place, values
+from .channels import ChannelBackend, bits
+
+__all__ = ["CentBackend", "make"]
+
+Exponential = Literal["faithful", "taylor", "taylor-reduced"]
+
+#: Channels of the device on which a block runs.
+CHANNELS = 2
+
+
+class CentBackend(ChannelBackend):
+    """See the module.
+
+    Parameters
+    ----------
+    exponential : of the PNM units
+    maximum : whether the largest score is subtracted first; the paper does not
+    device : configuration of the device
+    """
+
+    system = "cent"
+
+    def __init__(self, name: str, exponential: Exponential = "taylor-reduced", maximum: bool = False,
+                 device: CentDeviceConfig | None = None) -> None:
+        super().__init__(name)
+        self.device = device or wide(CHANNELS)
+        self.channel, self.maximum = self.device.channel, maximum
+        self.pnm = self.device.hub.model_copy(update={"exponential": exponential})
+        self.block_shape: ExecutableBlock
+        self._powers = exponentials(self.pnm, np.arange(1 << BF16.width))
+        #: Scores, those whose exponential is off by more than a tenth, and the smallest and largest score.
+        self._seen = np.zeros(2, np.int64)
+        self._range = np.array([np.inf, -np.inf])
+        self._wrong = self._off()
+        self._lock = Lock()
+
+    def begin(self, model: Model, room: int) -> None:
+        super().begin(model, room)
+        shape, device = model.shape, self.device
+        self.block_shape = ExecutableBlock(
+            shape.hidden_size, shape.heads, shape.kv_heads, shape.head_dim, shape.intermediate_size, device.channels,
+            device.channel.banks, device.channel.lanes, device.channel.columns, device.channel.registers,
+            device.hub.registers, max_tokens=max(room, 1), subtract_maximum=self.maximum)
+
+    # Attention -------------------------------------------------------------------------------------------------------
+
+    def query(self, q: np.ndarray) -> np.ndarray:
+        return bits(q)
+
+    def unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists) -> np.ndarray:
+        scale = int(bits(np.array(q.shape[-1] ** -0.5, np.float32)))
+        scores = vector_multiply(self.score_bits(q, k, lists), np.int64(scale), fmt=BF16)
+        return self.output_bits(self._softmax(scores, lists), v, lists)
+
+    def _softmax(self, scores: np.ndarray, lists: Lists) -> np.ndarray:
+        """Probabilities of each list, slot by slot as the device computes them."""
+        lanes, sizes, first = self.channel.lanes, lists.sizes, lists.first
+        words = -(-sizes // lanes)
+        self._count(scores)
+        out = np.zeros_like(scores)
+        for count in np.unique(words[words > 0]).tolist():
+            rows = np.flatnonzero(words == count)
+            at = first[rows, None] + np.arange(count * lanes)
+            real = np.arange(count * lanes) < sizes[rows, None]
+            at = np.minimum(at, len(scores) - 1)
+            x = scores[at]
+            if self.maximum:
+                x = add(x, self._largest(x, real)[:, None] ^ BF16.sign_mask, BF16)
+            p = np.where(real, self._powers[x], 0)
+            factor = self._reciprocal(p.reshape(len(rows), count, lanes))
+            out[at[real]] = vector_multiply(p, factor[:, None], fmt=BF16)[real]
+        return out
+
+    def _largest(self, x: np.ndarray, real: np.ndarray) -> np.ndarray:
+        """Largest score of each row. A NaN counts only if there is nothing else."""
+        nan = x & ~BF16.sign_mask > BF16.infinity
+        key = np.where(real & ~nan, order_key(x, BF16), -1)
+        best = np.take_along_axis(x, key.argmax(axis=1)[:, None], axis=1)[:, 0]
+        best = np.where(key.max(axis=1) < 0, BF16.negative_infinity, best)
+        return maximum(np.full_like(best, BF16.negative_infinity), best, BF16)
+
+    def _reciprocal(self, slots: np.ndarray) -> np.ndarray:
+        """1 over the sum of each row's slots, of shape ``(rows, slots, lanes)``."""
+        return convert(reciprocal(convert(self._folded(slots), BF16, FP32), fmt=FP32), FP32, BF16)
+
+    def _folded(self, slots: np.ndarray) -> np.ndarray:
+        slots, count = slots.copy(), slots.shape[1]
+        while count > 1:
+            half = count // 2
+            slots[:, :half] = add(slots[:, :half], slots[:, count - half:count], BF16)
+            count -= half
+        return reduced(self.pnm, slots[:, 0])
+
+    # Other parts -----------------------------------------------------------------------------------------------------
+
+    def order(self, name: str, inputs: int) -> np.ndarray | None:
+        return self.block_shape.context_order if name.endswith("o_proj") else None
+
+    def norm(self, x: np.ndarray, weight: np.ndarray) -> np.ndarray:
+        block, lanes, shape = self.block_shape, self.channel.lanes, x.shape
+        rows = bits(x.reshape(-1, shape[-1]))
+        words = shape[-1] // lanes
+        pairs = block.units // 2
+        each = -(-words // pairs)
+        padded = np.zeros((len(rows), pairs * each, lanes), np.int64)
+        padded[:, :words] = rows.reshape(len(rows), words, lanes)
+        squares = padded.reshape(len(rows) * pairs, each, lanes)
+        state = DotAccumulation(len(squares), self.channel.window)
+        state.minus[:] = False
+        for beat in range(each):
+            state.add(squares[:, beat], squares[:, beat])
+        slots = np.zeros((len(rows), block.channels, block.banks), np.int64)
+        slots[:, :, ::2] = state.result().reshape(len(rows), block.channels, -1)
+        total = convert(self._folded(slots), BF16, FP32)
+        share, epsilon = (np.int64(np.float32(number).view(np.uint32)) for number in (1 / shape[-1], self.model.norm_eps))
+        factor = convert(reciprocal_square_root(fma(total, share, epsilon, FP32), fmt=FP32), FP32, BF16)
+        normed = vector_multiply(rows, factor[:, None], fmt=BF16)
+        return values(vector_multiply(normed, bits(weight), fmt=BF16), BF16).reshape(shape)
+
+    def rotate(self, x: np.ndarray, cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
+        turned = np.roll(x, x.shape[-1] // 2, axis=-1)
+        straight, crossed = (vector_multiply(bits(part), np.broadcast_to(bits(factor), part.shape), fmt=BF16)
+                             for part, factor in ((x, cos), (turned, sin)))
+        return values(add(straight, crossed, BF16), BF16)
+
+    def activation(self, gate: np.ndarray, up: np.ndarray) -> np.ndarray:
+        x = bits(gate)
+        return values(vector_multiply(bits(up), vector_multiply(x, self.sigmoid(x), fmt=BF16), fmt=BF16), BF16)
+
+    def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        return values(add(bits(x), bits(y), BF16), BF16)
+
+    # Hazard: scores beyond the range of the exponential --------------------------------------------------------------
+
+    def _off(self) -> np.ndarray:
+        """Operands whose exponential is off by more than a tenth."""
+        x = to_float64(np.arange(1 << BF16.width), BF16)
+        with np.errstate(all="ignore"):
+            exact = to_float64(encode(np.exp(x), BF16), BF16)
+            error = np.abs(to_float64(self._powers, BF16) - exact)
+            return ~np.isnan(x) & ~((error <= 0.1 * exact) | (exact == to_float64(self._powers, BF16)))
+
+    def _count(self, scores: np.ndarray) -> None:
+        if len(scores):
+            found = to_float64(scores, BF16)
+            finite = found[np.isfinite(found)]
+            with self._lock:
+                self._seen += [len(scores), int(self._wrong[scores].sum())]
+                if len(finite):
+                    self._range = np.array([min(self._range[0], finite.min()), max(self._range[1], finite.max())])
+
+    def details(self) -> dict[str, Any]:
+        count, wrong = self._seen.tolist()
+        low, high = self._range.tolist() if np.isfinite(self._range).all() else (None, None)
+        return {"scores": count, "smallest_score": low, "largest_score": high,
+                "scores_beyond_exponential": 0 if self.maximum else wrong}
+
+
+def make(name: str, exponential: Exponential = "taylor-reduced", maximum: bool = False) -> Backend:
+    return CentBackend(name, exponential, maximum)
