@@ -271,7 +271,8 @@ class Starc(Method):
         if tokens_per_cluster < 1:
             raise ConfigError(f"tokens of a cluster must be at least 1, not {tokens_per_cluster}")
         if budget < tokens_per_cluster:
-            raise ConfigError(f"the budget of starc must be at least one cluster of {tokens_per_cluster} tokens, not {budget}")
+            raise ConfigError(f"the budget of starc must be at least one cluster of {tokens_per_cluster} tokens, "
+                              f"not {budget}")
         if interval < 1:
             raise ConfigError(f"the interval between two clusterings must be at least 1 token, not {interval}")
         if prefill is not None and prefill < 1:
