@@ -111,8 +111,8 @@ class AttentionLayer:
                 raise ConfigError(f"head {head}: runs must be ascending, without overlap, of at least one access unit")
             if starts[0] < 0 or ends[-1] > self.shape.groups:
                 wrong = int(np.flatnonzero((np.asarray(starts) < 0) | (ends > self.shape.groups))[0])
-                raise ConfigError(f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside the "
-                                  f"placement of {self.shape.groups} units")
+                raise ConfigError(f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside "
+                                  f"the placement of {self.shape.groups} units")
 
     @property
     def unit_tokens(self) -> int:

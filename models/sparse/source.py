@@ -38,8 +38,8 @@ class Synthetic:
     """Made-up keys and queries.
 
     A text is a chain of passages. Each passage has one of ``topics`` directions, and a length with the mean ``passage``.
-    A key is the head's common direction, its topic and noise. A query is near ``asked`` topics, the nearest the topic of its
-    own passage. ``topic`` and ``noise`` are lengths beside a common direction of length 1.
+    A key is the head's common direction, its topic and noise. A query is near ``asked`` topics, most of all
+    the topic of its own passage. ``topic`` and ``noise`` are lengths beside a common direction of length 1.
     """
 
     heads: int = 32

@@ -207,3 +207,28 @@ def test_a_key_that_is_no_number_is_named():
     k[150, 3] = np.nan
     with pytest.raises(ConfigError, match="layer 2, head 1, token 150: the key has NaN or an infinity"):
         Starc(64, prefill=128, interval=64).choose(numbers(1, 16), k, np.array([200]), layer=2, head=1)
+
+
+def test_synthetic_keys_have_clumps_and_their_prefix_does_not_depend_on_the_length():
+    from bankside.models.sparse.source import Synthetic
+
+    source = Synthetic(heads=2, head_dim=32)
+    k = source.keys(2048)
+    assert np.array_equal(source.keys(1000)[0], k[0, :1000]) and source.synthetic
+    q, ahead = source.queries(2048)
+    assert q.shape == ahead.shape == (2, 32)
+    lists = [make_method("top", 512).choose(q[h:h + 1], k[h], np.array([2048])).tokens for h in range(2)]
+    near = fetch([Placement.in_order(2048)] * 2, lists, 8).fetched
+    assert near < 0.97 * 2048 * (1 - (3 / 4) ** 8)  # a random mask fetches more
+
+
+def test_clustered_placement_fetches_less_than_order_of_positions():
+    from bankside.models.sparse.source import Synthetic
+
+    source = Synthetic(heads=1, head_dim=32)
+    k, (q, _) = source.keys(1024)[0], source.queries(1024)
+    method = make_method("starc", 256, prefill=1024)
+    chosen = method.choose(q, k, np.array([1024])).tokens
+    near, far = (fetch([one], [chosen], 8) for one in (method.placement(k, 1024), Placement.in_order(1024)))
+    assert near.fetched < far.fetched and near.wanted == far.wanted == 256
+    assert near.overfetch <= 8 * near.runs * 2

@@ -38,6 +38,7 @@ SECTIONS = {
     "For serving engineers": {
         "docs/serving-engineers.md": "Guide for serving engineers",
         "docs/decode.md": "Decoding",
+        "docs/starc.md": "Sparse attention",
         "docs/serving.md": "Serving",
         "docs/workloads.md": "Workloads",
     },
