@@ -5,8 +5,8 @@ calculated, the other round's query is written, and so on. A barrier follows eve
 goes alone.
 
 A head reads runs of groups of tokens, in ascending order. Without a selection, this is one run of all groups, and the heads
-of a round share their requests. Heads with runs of their own take the same number of steps as the head of their round with
-the most groups, and wait in the last ones.
+of a round share their requests. Heads with runs of their own take as many steps as the head of their round with the most
+groups. They wait in the last steps.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Runs(NamedTuple):
     first : int64 array of one more element than lists
         Place of each list's first run. A single list is for all heads.
     starts, ends : int64 arrays
-        First group of each run; number of groups up to its end, those of earlier runs of the list included.
+        First group of each run; groups up to its end, from the first run of the list on.
     """
 
     first: np.ndarray

@@ -1,21 +1,15 @@
 """Methods: the tokens to which a query attends, chosen from the keys of one layer and head.
 
-======================== =========================================================================================
-method                   chosen tokens
-======================== =========================================================================================
-``full``                 all
-``window``               the first four and the latest ones
-``quest``                pages of 16 with the largest bound of their scores, from the smallest and the largest
-                         element of their keys; always the query's own page
-``sparq``                tokens with the largest scores from the elements in which the query is largest
-``infinigen``            tokens with the largest scores from the previous layer's attention input and a part of the
-                         elements, after a rotation that gathers the keys in few elements
-``starc``                clusters of keys with the largest product of query and mean key, and all recent tokens
-``top``                  tokens with the largest scores, which no method can know; a bound
-======================== =========================================================================================
+- ``full``: all tokens
+- ``window``: the first four and the latest ones
+- ``quest``: pages of 16 tokens with the largest bound of their scores, and always the query's own page
+- ``sparq``: the largest scores from the elements in which the query is largest
+- ``infinigen``: the largest scores from the previous layer's attention input and a part of the elements
+- ``starc``: clusters of keys with the largest product of query and mean key, and all recent tokens
+- ``top``: the largest scores, which no method can know; a bound
 
-Sources: STARC, Algorithm 1 and section VI for the last methods' settings there. Of equal scores, the one with the smaller
-index comes first. A score of NaN is never chosen.
+Sources: STARC, Algorithm 1 and section VI for the last methods' settings there. With equal scores, the smaller index
+comes first. A score of NaN is never chosen.
 """
 
 from __future__ import annotations
