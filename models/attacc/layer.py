@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,7 +14,7 @@ from ...constraints.memory import Memory, load_memory
 from ...constraints.workspace import write_files
 from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
 from ..program import Affine, Command, Loop, Node, Program, Stage
-from .schedule import BANK, BANK_GROUP, BUFFER, PHASES, Shape, schedule
+from .schedule import BANK, BANK_GROUP, BUFFER, GROUPS, PHASES, Runs, Shape, schedule
 
 __all__ = ["PLACEMENTS", "QUIRKS", "READS", "AttentionLayer", "LayerTimer", "read_interval", "shared_timer"]
 
@@ -58,6 +58,13 @@ class AttentionLayer:
     queries : :class:`int`
         Queries that share the keys and values of a head, 1 in AttAcc. Each read meets all of them. Requests that write
         queries, start the softmax, move scores, probabilities and results are as many for each query as with one.
+    selected : sequence of two int64 arrays for each head, or None
+        Runs of access units that the head reads: first units and lengths, ascending, as
+        :func:`bankside.models.sparse.runs` has them. One pair is for all heads. Each head has at least one run. None: all
+        units.
+    wide : :class:`bool`
+        Whether a vector lies in the banks of two groups, as STARC's text has it. An access then meets 8 vectors of 128
+        elements of 2 bytes, and not half of 16.
     """
 
     tokens: int
@@ -68,6 +75,8 @@ class AttentionLayer:
     quirks: str | None = None
     memory: str | Memory = "hbm3-5.2"
     queries: int = 1
+    selected: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+    wide: bool = False
 
     def __post_init__(self) -> None:
         for what, value in (("tokens", self.tokens), ("heads per stack", self.heads), ("head dimension", self.head_dim)):
@@ -81,9 +90,58 @@ class AttentionLayer:
             raise ConfigError(f"bytes of an element must be 1 or 2, not {self.element_bytes}")
         if self.quirks not in (None, QUIRKS):
             raise ConfigError(nearest("quirks", str(self.quirks), [QUIRKS]))
-        if isinstance(self.memory, str):
-            object.__setattr__(self, "memory", load_memory(self.memory))
+        memory = load_memory(self.memory) if isinstance(self.memory, str) else self.memory
+        object.__setattr__(self, "memory", memory)
+        if self.wide and (self.placement != "bank" or _levels(memory)[2] % 2):
+            raise ConfigError("vectors in the banks of two groups need the placement bank and an even number of groups")
         self._fits()
+        self._check_selected()
+
+    def _check_selected(self) -> None:
+        if self.selected is None:
+            return
+        if len(self.selected) not in (1, self.heads):
+            raise ConfigError(f"runs must be for all heads together or for each of {self.heads}, not for "
+                              f"{len(self.selected)}")
+        for head, (starts, lengths) in enumerate(self.selected):
+            if not len(starts) or len(starts) != len(lengths):
+                raise ConfigError(f"head {head}: needs at least one run, and a length for each")
+            ends = np.asarray(starts) + lengths
+            if np.min(lengths) < 1 or np.any(np.asarray(starts)[1:] < ends[:-1]):
+                raise ConfigError(f"head {head}: runs must be ascending, without overlap, of at least one access unit")
+            if starts[0] < 0 or ends[-1] > self.shape.groups:
+                wrong = int(np.flatnonzero((np.asarray(starts) < 0) | (ends > self.shape.groups))[0])
+                raise ConfigError(f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside "
+                                  f"the placement of {self.shape.groups} units")
+
+    @property
+    def unit_tokens(self) -> int:
+        """Tokens of an access unit."""
+        memory = self.memory
+        assert isinstance(memory, Memory)
+        pseudo_channels, ranks, bank_groups, _ = _levels(memory)
+        return pseudo_channels * (1 if self.placement == "buffer" else ranks * bank_groups) // (1 + self.wide)
+
+    @property
+    def runs(self) -> Runs:
+        """Access units that heads read, as the schedule takes them."""
+        chosen = self.selected or [(np.zeros(1, np.int64), np.array([self.shape.groups]))]
+        lengths = [np.cumsum(each[1], dtype=np.int64) for each in chosen]
+        return Runs(np.cumsum([0, *map(len, lengths)], dtype=np.int64),
+                    np.concatenate([np.asarray(each[0], np.int64) for each in chosen]), np.concatenate(lengths))
+
+    @property
+    def waiting(self) -> float:
+        """Share of the reads' time in which a head has none, because another head of its round has more: mean over
+        heads."""
+        runs = self.runs
+        counts = runs.ends[runs.first[1:] - 1]
+        if len(counts) == 1:
+            return 0.0
+        assert isinstance(self.memory, Memory)
+        size = self.memory.channels
+        turns = [counts[low:low + size] for low in range(0, len(counts), size)]
+        return float(sum((turn.max() - turn).sum() for turn in turns) / sum(turn.max() * len(turn) for turn in turns))
 
     @property
     def shape(self) -> Shape:
@@ -93,9 +151,13 @@ class AttentionLayer:
         pseudo_channels, ranks, bank_groups, banks = _levels(memory)
         lanes = memory.column_bytes // self.element_bytes
         placement = PLACEMENTS[self.placement]
-        tokens = pseudo_channels * (1 if placement == BUFFER else ranks * bank_groups)
-        parts = banks if placement == BANK else 1
+        whole = pseudo_channels * (1 if placement == BUFFER else ranks * bank_groups)
+        tokens = self.unit_tokens
+        parts = banks * (1 + self.wide) if placement == BANK else 1
         groups = -(-self.tokens // tokens)
+        # Buffers get as much for the tokens that are read, however a vector is spread.
+        read = groups if self.selected is None else max(int(np.sum(each[1])) for each in self.selected)
+        count = self.tokens if self.selected is None else read * tokens
         columns = passes = -(-self.head_dim // (parts * lanes))
         row = memory.columns * memory.column_bytes
         bank = row * memory.rows
@@ -103,9 +165,10 @@ class AttentionLayer:
         if self.quirks:
             next_head = -(-_RESERVED * self.head_dim // memory.banks)
         return Shape(placement, self.heads, memory.channels, groups, columns, passes,
-                     self.queries * -(-self.tokens // (tokens * lanes)), self.queries * columns, ranks, bank_groups, banks,
+                     self.queries * -(-count // (whole * lanes)), self.queries * columns * (1 + self.wide), ranks,
+                     bank_groups, banks,
                      memory.column_bytes, row, bank, bank * banks, bank * banks * bank_groups, next_head, bank // 2,
-                     int(self.quirks is None), self.queries)
+                     int(self.quirks is None), self.queries, GROUPS * (1 + self.wide))
 
     def _rows(self, accesses: int) -> int:
         """Rows of each bank that hold K or V of a head."""
@@ -128,11 +191,11 @@ class AttentionLayer:
 
     def requests(self) -> Requests:
         """The layer's requests in order."""
-        return _built(self.shape)[0]
+        return _built(self.shape, self.runs)[0]
 
     def program(self) -> Program:
         """The layer as a program for :meth:`QueueController.time`, with a stage for every part of a pair of rounds."""
-        requests, phases = _built(self.shape)
+        requests, phases = _built(self.shape, self.runs)
         memory = self.memory
         assert isinstance(memory, Memory)
         weights: dict[str, tuple[int, int]] = {}
@@ -188,12 +251,12 @@ def _node(op: str, mask: int, address: int, step: int, count: int, weights: dict
     return Loop(count, (Command(op, operands),))
 
 
-def _built(shape: Shape) -> tuple[Requests, np.ndarray]:
+def _built(shape: Shape, runs: Runs) -> tuple[Requests, np.ndarray]:
     out = np.zeros((6, 1 << 12), np.int64)
-    needed = schedule(shape, out)
+    needed = schedule(shape, runs, out)
     if needed > out.shape[1]:
         out = np.zeros((6, needed), np.int64)
-        schedule(shape, out)
+        schedule(shape, runs, out)
     return Requests(*out[:5, :needed]), out[5, :needed]
 
 
@@ -212,14 +275,15 @@ class LayerTimer:
     def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True,
                  paces: Mapping[str, int] | None = None) -> None:
         self.controller = QueueController(memory, quirks=quirks, power_limit=power_limit, paces=paces)
-        self.known: dict[Shape, QueueTiming] = {}
+        self.known: dict[tuple[Shape, bytes], QueueTiming] = {}
 
     def time(self, layer: AttentionLayer) -> QueueTiming:
         """Time and commands of the layer on one stack."""
-        shape = layer.shape
-        timing = self.known.get(shape)
+        shape, runs = layer.shape, layer.runs
+        key = shape, b"" if layer.selected is None else b"".join(part.tobytes() for part in runs)
+        timing = self.known.get(key)
         if timing is None:
-            timing = self.known[shape] = self.controller.time(_built(shape)[0])
+            timing = self.known[key] = self.controller.time(_built(shape, runs)[0])
         return timing
 
 

@@ -3,16 +3,22 @@
 A *round* is the work of a stack on one head for each of its channels. Rounds go in pairs. While one round's scores are
 calculated, the other round's query is written, and so on. A barrier follows every step. A last round without a partner
 goes alone.
+
+A head reads runs of groups of tokens, in ascending order. Without a selection, this is one run of all groups, and the heads
+of a round share their requests. Heads with runs of their own take as many steps as the head of their round with the most
+groups. They wait in the last steps.
 """
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
+import numpy as np
+
 from ..memory.compiled import compiled
 from ..memory.pim_queue import KINDS
 
-__all__ = ["BANK", "BANK_GROUP", "BUFFER", "PHASES", "Shape", "schedule"]
+__all__ = ["BANK", "BANK_GROUP", "BUFFER", "GROUPS", "PHASES", "Runs", "Shape", "schedule"]
 
 #: Where the units are.
 BANK, BANK_GROUP, BUFFER = range(3)
@@ -45,6 +51,7 @@ class Shape(NamedTuple):
     next_head, values : bytes from one round's K to the next, from K to V
     corrected : whether the errors of AttAcc's generator are corrected
     queries : queries that share each read. ``moves`` and ``query`` count the columns of all of them
+    step : groups between two moves of scores out of the units
     """
 
     placement: int
@@ -67,6 +74,23 @@ class Shape(NamedTuple):
     values: int
     corrected: int
     queries: int = 1
+    step: int = GROUPS
+
+
+class Runs(NamedTuple):
+    """Groups of tokens that heads read.
+
+    Attributes
+    ----------
+    first : int64 array of one more element than lists
+        Place of each list's first run. A single list is for all heads.
+    starts, ends : int64 arrays
+        First group of each run; groups up to its end, from the first run of the list on.
+    """
+
+    first: np.ndarray
+    starts: np.ndarray
+    ends: np.ndarray
 
 
 @compiled
@@ -175,25 +199,83 @@ def _results_out(shape, out, n, mask, base, phase):
 
 
 @compiled
-def _macs_of_step(shape, out, n, mask, base, step, phase):
-    first = step * GROUPS
-    last = min(first + GROUPS, shape.groups)
-    return _macs(shape, out, n, mask, base, first * shape.columns, (last - first) * shape.columns, phase)
+def _groups(runs, head):
+    """Groups that a head reads."""
+    last = runs.first[head + 1]
+    return runs.ends[last - 1] if last > runs.first[head] else 0
 
 
 @compiled
-def schedule(shape, out):
+def _most(shape, runs, turn):
+    """Groups of the head of a round that reads the most."""
+    if len(runs.first) == 2:
+        return _groups(runs, 0)
+    most = 0
+    for head in range(turn * shape.channels, min((turn + 1) * shape.channels, shape.heads)):
+        most = max(most, _groups(runs, head))
+    return most
+
+
+@compiled
+def _list(shape, runs, out, n, head, mask, base, offset, per_group, first, last, phase):
+    """Accesses of groups ``first`` up to ``last`` among those that a head reads. ``per_group``: accesses of a group."""
+    done = 0
+    for at in range(runs.first[head], runs.first[head + 1]):
+        low, high = max(first, done), min(last, runs.ends[at])
+        if low < high:
+            group = runs.starts[at] + low - done
+            n = _macs(shape, out, n, mask, base, offset + group * per_group, (high - low) * per_group, phase)
+        done = runs.ends[at]
+        if done >= last:
+            break
+    return n
+
+
+@compiled
+def _reads(shape, runs, out, n, turn, mask, base, offset, per_group, first, last, phase):
+    """Accesses of all heads of a round."""
+    if len(runs.first) == 2:
+        return _list(shape, runs, out, n, 0, mask, base, offset, per_group, first, last, phase)
+    for head in range(turn * shape.channels, min((turn + 1) * shape.channels, shape.heads)):
+        n = _list(shape, runs, out, n, head, 1 << head % shape.channels, base, offset, per_group, first, last, phase)
+    return n
+
+
+@compiled
+def _macs_of_step(shape, runs, out, n, turn, mask, base, step, phase):
+    first = step * shape.step
+    return _reads(shape, runs, out, n, turn, mask, base, 0, shape.columns, first, first + shape.step, phase)
+
+
+@compiled
+def _macs_of_pass(shape, runs, out, n, turn, mask, base, number, phase):
+    return _reads(shape, runs, out, n, turn, mask, base, number * shape.groups, 1, 0, shape.groups, phase)
+
+
+@compiled
+def _first(shape, runs, out, n, mask, base, phase):
+    """The first access of every head of the first round."""
+    if len(runs.first) == 2:
+        return _macs(shape, out, n, mask, base, runs.starts[0] * shape.columns, 1, phase)
+    for head in range(min(shape.channels, shape.heads)):
+        at = runs.first[head]
+        if at < runs.first[head + 1]:
+            n = _macs(shape, out, n, 1 << head % shape.channels, base, runs.starts[at] * shape.columns, 1, phase)
+    return n
+
+
+@compiled
+def schedule(shape, runs, out):
     """Write the layer's requests to columns of ``out`` (kind, mask, address, step, count, phase). Returns the number of
     requests, which may exceed the room in ``out``."""
     channels = shape.channels
     everywhere = (1 << channels) - 1
     rounds = (shape.heads + channels - 1) // channels
-    steps = (shape.groups + GROUPS - 1) // GROUPS
     query = shape.query * (shape.banks if shape.placement == BANK else 1)
     moves = shape.moves * (1 if shape.placement == BUFFER else shape.ranks * shape.bank_groups)
-    per_pass = shape.groups
     n = 0
     for i in range(0, rounds - 1, 2):
+        steps = (_most(shape, runs, i) + shape.step - 1) // shape.step
         rest = shape.heads - (i + 1) * channels
         second = min(rest, channels)
         masks = (everywhere, (1 << second) - 1)
@@ -202,21 +284,22 @@ def schedule(shape, out):
         base = 7 * i
         n = _items(shape, out, n, _WR_GB, everywhere, keys[0], 0, query, base)
         if i == 0:
-            n = _macs(shape, out, n, everywhere, keys[0], 0, 1, base)  # opens the first row, and is thrown away
+            n = _first(shape, runs, out, n, everywhere, keys[0], base)  # opens the first row, and is thrown away
         n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
         for j in range(steps + 1):
             if j < steps:
-                n = _macs_of_step(shape, out, n, everywhere, keys[0], j, base)
+                n = _macs_of_step(shape, runs, out, n, i, everywhere, keys[0], j, base)
             if j > 0:
                 n = _scores_out(shape, out, n, everywhere, keys[0], base)
             if j < steps:
                 n = _share(shape, out, n, _WR_GB, second, keys[1], query, j, steps, base)
                 n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
         base += 1
+        steps = (_most(shape, runs, i + 1) + shape.step - 1) // shape.step
         late = steps // 2
         for j in range(steps + 1):
             if j < steps:
-                n = _macs_of_step(shape, out, n, masks[1], keys[1], j, base)
+                n = _macs_of_step(shape, runs, out, n, i + 1, masks[1], keys[1], j, base)
             if j > 0:
                 n = _scores_out(shape, out, n, masks[1], keys[1], base)
             if j == 0:
@@ -229,7 +312,7 @@ def schedule(shape, out):
         late = shape.passes // 2
         for j in range(shape.passes + 1):
             if j < shape.passes:
-                n = _macs(shape, out, n, everywhere, values[0], j * per_pass, per_pass, base)
+                n = _macs_of_pass(shape, runs, out, n, i, everywhere, values[0], j, base)
             if j > 0:
                 n = _results_out(shape, out, n, everywhere, values[0], base)
             if j == 0:
@@ -242,7 +325,7 @@ def schedule(shape, out):
         which = 1 if shape.corrected else 0  # AttAcc's generator reads the first round's V once more
         for j in range(shape.passes + 1):
             if j < shape.passes:
-                n = _macs(shape, out, n, masks[which], values[which], j * per_pass, per_pass, base)
+                n = _macs_of_pass(shape, runs, out, n, i + which, masks[which], values[which], j, base)
             if j > 0:
                 n = _results_out(shape, out, n, masks[which], values[which], base)
             if j < shape.passes:
@@ -252,12 +335,13 @@ def schedule(shape, out):
         mask = (1 << (shape.heads - i * channels)) - 1
         keys0 = i * shape.next_head
         values0 = keys0 + shape.values
+        steps = (_most(shape, runs, i) + shape.step - 1) // shape.step
         base = 7 * i + 4
         n = _items(shape, out, n, _WR_GB, mask, keys0, 0, query, base)
         n = _emit(out, n, _BARRIER, everywhere, 0, 0, 1, base)
         for j in range(steps + 1):
             if j < steps:
-                n = _macs_of_step(shape, out, n, mask, keys0, j, base)
+                n = _macs_of_step(shape, runs, out, n, i, mask, keys0, j, base)
             if j > 0:
                 n = _scores_out(shape, out, n, mask, keys0, base)
             if j < steps:
@@ -268,7 +352,7 @@ def schedule(shape, out):
         base += 2
         for j in range(shape.passes + 1):
             if j < shape.passes:
-                n = _macs(shape, out, n, mask, values0, j * per_pass, per_pass, base)
+                n = _macs_of_pass(shape, runs, out, n, i, mask, values0, j, base)
             if j > 0:
                 n = _results_out(shape, out, n, mask, values0, base)
             if j < shape.passes:

@@ -17,7 +17,7 @@ from ..numerics.sums import Lists
 
 if TYPE_CHECKING:
     from ..llm.weights import Model
-    from .sparse import Selection
+    from ..sparse import Method
 
 __all__ = ["BACKENDS", "Backend", "Place", "UnitBackend", "make_backend", "values"]
 
@@ -48,7 +48,7 @@ class Backend:
 
     def __init__(self, name: str = "float32") -> None:
         self.name = name
-        self.selection: Selection | None = None
+        self.selection: Method | None = None
         self.model: Model
 
     def begin(self, model: Model, room: int) -> None:
@@ -202,7 +202,7 @@ def make_backend(name: str) -> Backend:
     :exc:`ConfigError`
         If there is no such backend or method.
     """
-    from .sparse import METHODS
+    from ..sparse import METHODS, make_method
 
     found = re.fullmatch(r"([a-z]+)-(\d+)-(.+)", name)
     base = name
@@ -217,5 +217,5 @@ def make_backend(name: str) -> Backend:
     backend = BACKENDS[base](name)
     if found and method is not None:
         budget = int(found[2]) if len(found[2]) < 12 else 0
-        backend.selection = METHODS[method](budget)
+        backend.selection = make_method(method, budget)
     return backend

@@ -87,7 +87,7 @@ class Decoder:
         self.seen.weights = np.zeros((len(tokens), positions[-1] + 1), np.float32)
         self.seen.selected = None if backend.selection is None else np.zeros_like(self.seen.weights)
         self.captured = []
-        x = backend.embed(model.embedding[tokens])
+        x, before = backend.embed(model.embedding[tokens]), None
         for number, w in enumerate(self.layers):
             h = backend.norm(x, w["input_layernorm.weight"])
             q, k, v = (self._linear(w, number, f"self_attn.{one}_proj", h).reshape(len(tokens), -1, shape.head_dim)
@@ -95,7 +95,12 @@ class Decoder:
             if shape.qk_norm:
                 q, k = (backend.norm(part, w[f"self_attn.{name}_norm.weight"]) for name, part in (("q", q), ("k", k)))
             q, k = backend.rotate(q, cos, sin), backend.rotate(k, cos, sin)
-            heads = self._attention(number, q, k, v)
+            hint = None
+            if before is not None and backend.selection is not None and backend.selection.ahead:
+                hint = self._linear(w, number, "self_attn.q_proj", before).reshape(q.shape)
+                hint = backend.rotate(backend.norm(hint, w["self_attn.q_norm.weight"]) if shape.qk_norm else hint, cos, sin)
+            before = h
+            heads = self._attention(number, q, k, v, hint)
             x = backend.add(x, self._linear(w, number, "self_attn.o_proj", heads.reshape(len(tokens), -1)))
             h = backend.norm(x, w["post_attention_layernorm.weight"])
             inner = backend.activation(self._linear(w, number, "mlp.gate_proj", h),
@@ -109,7 +114,7 @@ class Decoder:
         bias = w.get(f"{name}.bias")
         return out if bias is None else self.backend.add(out, bias)
 
-    def _attention(self, layer: int, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
+    def _attention(self, layer: int, q: np.ndarray, k: np.ndarray, v: np.ndarray, hint: np.ndarray | None) -> np.ndarray:
         shape, backend = self.model.shape, self.backend
         if self.capture:
             self.captured.append((q, k, v))
@@ -131,10 +136,13 @@ class Decoder:
 
         def group_of(head: int) -> None:
             mine = slice(head * group, (head + 1) * group)
-            queries = np.ascontiguousarray(q[:, mine].swapaxes(0, 1)).reshape(group * new, -1)
+            queries, ahead = (None if one is None else np.ascontiguousarray(one[:, mine].swapaxes(0, 1)).reshape(
+                group * new, -1) for one in (q, hint))
+            assert queries is not None
             lists = dense
             if backend.selection is not None:
-                lists = backend.selection.choose(queries, exact[0][:, head], counts)
+                lists = backend.selection.choose(queries, exact[0][:, head], counts, layer=layer, head=head,
+                                                 group=group, hint=ahead)
                 assert taken is not None
                 np.add.at(taken[head], (lists.owners % new, lists.tokens), 1)
             got = backend.attention(Place(layer, head), queries, keys[:, head], cached[:, head], lists)

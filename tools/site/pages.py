@@ -39,6 +39,7 @@ SECTIONS = {
         "docs/serving-engineers.md": "Guide for serving engineers",
         "docs/decode.md": "Decoding",
         "docs/llm.md": "Models with weights",
+        "docs/starc.md": "Sparse attention",
         "docs/serving.md": "Serving",
         "docs/workloads.md": "Workloads",
     },
