@@ -15,6 +15,7 @@ from amaranth.hdl import signed, unsigned
 from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, float_format
+from bankside.constraints.softmax import INF2_SOFTMAX, SoftmaxRule
 from bankside.gen import arith
 from bankside.gen.arith import (
     FloatShape,
@@ -25,6 +26,7 @@ from bankside.gen.arith import (
     operator,
     product_layout,
 )
+from bankside.gen.arith.softmax import scale_layout
 from bankside.gen.formal import (
     check_stream_operator,
     prove_lane_order,
@@ -245,6 +247,11 @@ PIPELINES = {
     "exponential": [(HALF, {"fmt": FP16})],
     "softmax_exp": [({"maximum": 32, "value": 32}, {"score": FP32, "table": ExpTable(FP16)})],
     "scaled_difference": [({"maximum": 16, "value": 16}, {"score": FP16, "table": ExpTable(FP16)})],
+    "softmax_weight": [({"maximum": 16, "value": 16}, {"score": FP16, "table": ExpTable(FP16)})],
+    "add_positive": [({"a": 6, "b": 6}, {"fmt": E3M2}), ({"a": 16, "b": 16}, {"fmt": FP16})],
+    "window_sum": [({"one": 16, "other": 16}, {"window": SoftmaxRule(sums="window").window})],
+    "row_scale": [({"total": 16}, {"rule": INF2_SOFTMAX})],
+    "quotient": [({"weight": 16, "scale": scale_layout(INF2_SOFTMAX).size}, {"rule": INF2_SOFTMAX})],
     "negative_power": [({"scaled": unsigned(SCALED)}, {"table": ExpTable(FP16)})],
     "interpolate": [(HALF, {"table": TableInterpolation("sigmoid", FP16)})],
     "dot_tree": [({"a": [6] * 3, "b": [6] * 3}, {"fmt": E3M2})],

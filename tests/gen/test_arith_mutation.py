@@ -13,6 +13,7 @@ from amaranth.hdl import signed
 from bankside.constraints.activation import TableInterpolation
 from bankside.constraints.arithmetic import ExpTable
 from bankside.constraints.formats import BF16, FP16, FP32, FloatFormat, IntegerFormat, float_format
+from bankside.constraints.softmax import INF2_SOFTMAX, SoftmaxRule
 from bankside.constraints.units.arith import Operand, operand_layout
 from bankside.cosim.arith import stimulus
 from bankside.cosim.mutation import SELECT, mutate, mutation_campaign, operator_campaign, stream_campaign
@@ -21,6 +22,7 @@ from bankside.cosim.vectors import evaluate
 from bankside.gen import arith
 from bankside.gen.arith import FloatShape, StreamOperator, product_layout
 from bankside.gen.arith.divide import IterativeDivider
+from bankside.gen.arith.softmax import scale_layout
 from bankside.gen.arith.square_root import IterativeSquareRoot
 
 E4M3 = float_format("e4m3")
@@ -148,6 +150,9 @@ I32 = IntegerFormat(32, True)
 BIT = Operand(IntegerFormat(1, False))
 PRODUCT = IntegerFormat(product_layout(E4M3, E4M3).size, False)
 SCALED = IntegerFormat(ExpTable(E4M3).integer_bits + ExpTable(E4M3).fraction_bits + 1, False)
+SCALE = IntegerFormat(scale_layout(INF2_SOFTMAX).size, False)
+WINDOW = SoftmaxRule(sums="window").window
+WINDOW_SUM = IntegerFormat(WINDOW.fraction_bits + 2, False)
 
 
 def fields(fmt, names="ab"):
@@ -190,6 +195,11 @@ UNITS = [
     unit("vector_scale", {"s": Operand(E4M3), "x": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
     unit("vector_mac", {"s": Operand(E4M3), "x": Operand(E4M3, 2), "acc": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)},
          fmt=E4M3),
+    unit("softmax_weight", {"maximum": Operand(FP16), "value": Operand(FP16)}, score=FP16, table=ExpTable(FP16)),
+    unit("add_positive", fields(E4M3)),
+    unit("window_sum", {"one": Operand(FP16), "other": Operand(FP16)}, {"result": Operand(WINDOW_SUM)}, window=WINDOW),
+    unit("row_scale", {"total": Operand(FP16)}, {"result": Operand(SCALE)}, rule=INF2_SOFTMAX),
+    unit("quotient", {"weight": Operand(FP16), "scale": Operand(SCALE)}, {"result": Operand(FP16)}, rule=INF2_SOFTMAX),
     unit("dot_tree", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3)}, fmt=E4M3),
     unit("dot", {"a": Operand(FP16, 4), "b": Operand(FP16, 4), "acc": Operand(FP32)}, {"result": Operand(FP32)}, fmt=FP16),
 ]
