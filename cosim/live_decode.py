@@ -18,6 +18,7 @@ from ..models.decode.cent import CentBackend
 from ..models.decode.inf2 import Inf2Backend
 from ..models.decode.lolpim import LolPimBackend
 from ..models.decode.pam import PamBackend, Tier
+from ..models.llm.shape import ModelShape
 from ..models.numerics.sums import Lists
 from ..models.pam.batch import ListPartials
 from ..models.pam.pu import Partials
@@ -36,17 +37,6 @@ class PartOf(Protocol):
     """RTL of a unit by its name, generated for a configuration."""
 
     def __call__(self, unit: str, config: Any) -> Part: ...
-
-
-class HasHeads(Protocol):
-    """The shape of a model."""
-
-    @property
-    def kv_heads(self) -> int: ...
-    @property
-    def head_dim(self) -> int: ...
-    @property
-    def group(self) -> int: ...
 
 
 class RtlHeads:
@@ -73,7 +63,7 @@ class RtlHeads:
         If there is no compiler.
     """
 
-    def __init__(self, backend: Backend, shape: HasHeads, heads: Collection[tuple[int, int]], room: int, part: PartOf, *,
+    def __init__(self, backend: Backend, shape: ModelShape, heads: Collection[tuple[int, int]], room: int, part: PartOf, *,
                  first: int = 0, memory: str | None = None, merge: bool = False, processes: int = 2,
                  waves: Path | None = None) -> None:
         if not isinstance(backend, UnitBackend):

@@ -12,7 +12,17 @@ from hypothesis import settings
 
 from bankside import envelope
 from bankside.constraints.records import Measurement, Record
-from bankside.constraints.units import cent_cxl_port, cent_pnm, cent_riscv, dpa_dispatcher, inf2_gemv, pam_pu, pim_hub
+from bankside.constraints.units import (
+    cent_cxl_port,
+    cent_pnm,
+    cent_riscv,
+    dpa_dispatcher,
+    inf2_accelerator,
+    inf2_gemv,
+    inf2_softmax,
+    pam_pu,
+    pim_hub,
+)
 from bankside.cosim.build import LEVEL
 from bankside.records import RecordFolder, completed, made_from
 from bankside.schemas import schema_of
@@ -85,10 +95,11 @@ def least_s():
 
 @pytest.fixture(scope="session")
 def module_records(tmp_path_factory):
-    """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's GEMV engine."""
+    """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's engines."""
     folder = RecordFolder(tmp_path_factory.mktemp("module-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
     for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS),
-                          ("inf2-gemv", {"inf2": inf2_gemv.PRESETS["inf2"]})):
+                          ("inf2-gemv", {"inf2": inf2_gemv.PRESETS["inf2"]}),
+                          ("inf2-softmax", {"inf2": inf2_softmax.PRESETS["inf2"]})):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
     return folder
@@ -96,9 +107,17 @@ def module_records(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def inf2_records(tmp_path_factory):
-    """A folder with a measurement of INF2's GEMV engine."""
+    """A folder with measurements of INF2's engines and of its accelerator on an FPGA."""
     folder = RecordFolder(tmp_path_factory.mktemp("inf2-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    folder.write(_record("inf2-gemv", "inf2", inf2_gemv.PRESETS["inf2"]))
+    for unit in (inf2_gemv.UNIT, inf2_softmax.UNIT):
+        folder.write(_record(unit.name, "inf2", unit.presets["inf2"]))
+    fpga = completed(Measurement.of("synth", "inf2-accelerator", inf2_accelerator.PRESETS["inf2"], preset="inf2",
+                                    fpga="xcup"))
+    counts = {"lut": 200_000, "srl": 4_000, "lutram": 5_000, "ff": 130_000, "carry4": 17_000, "bram36": 0, "bram18": 388,
+              "uram": 0, "dsp": 257}
+    mapped = {"family": "xcup", "fpga": counts, "lut_levels": 20, "path_carry4": 0, "path_dsp": 0, "memories": [],
+              "parts": [], "longest_path": {"start": "a", "end": "b"}, "cells": {}}
+    folder.write(Record.of(fpga, made_from=made_from(fpga), verilog="", results=mapped, tools={}))
     return folder
 
 

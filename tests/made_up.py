@@ -55,6 +55,14 @@ SIM = {
     "inf2-gemv": {**_SIM, **_ERRORS, "cycles": 4182, "ideal_cycles": 4096, "utilisation": 0.979436, "stall_cycles": 20,
                   "latency_cycles": 115, "qk": GEMV["qk"][0], "sv": GEMV["sv"][0],
                   "points": [GEMV["qk"][1], GEMV["sv"][1]], "memory_timing": []},
+    # A row of 128 beats takes 70 + 128 clocks to its first result.
+    "inf2-softmax": {**_SIM, **_ERRORS, "cycles": 8261, "ideal_cycles": 6144, "utilisation": 0.74, "stall_cycles": 0,
+                     "steady": 1.0, "rows_per_clock": 0.001, "latency_cycles": 326,
+                     "points": [{"tokens": tokens, "rows": 6, "cycles": 900 + tokens // 128,
+                                 "ideal_cycles": 6 * tokens // 128,
+                                 "steady_cycles": 6 * tokens // 128, "utilisation": 0.7, "steady": 1.0,
+                                 "rows_per_clock": 0.1, "latency_cycles": 70 + tokens // 128}
+                                for tokens in (1024, 131072)]},
     "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,
                        "shapes": {}, "errors_seen": []},
 }

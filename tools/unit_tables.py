@@ -1277,18 +1277,17 @@ def accelerator_fpga() -> str:
 
     device = fpga_families()["xcup"].devices["ku15p"]
     claims = load_paper("inf2")
-    kinds = ("lut", "ff", "bram", "uram", "dsp")
-    whole = {kind: (device.counted_as or {}).get(kind, getattr(device, kind)) for kind in kinds}
-    printed = {kind: claims.claim(f"inf2-res-{kind}").value for kind in kinds}
-    rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * whole[kind]):,} ({printed[kind]} %)"
-                                       for kind in kinds)]]
+    whole = {**device.totals, **device.counted_as}
+    printed = {kind: claims.claim(f"inf2-res-{kind}").value for kind in whole}
+    rows = [["Table 2 of the paper", *(f"{round(printed[kind] / 100 * total):,} ({printed[kind]} %)"
+                                       for kind, total in whole.items())]]
     for name in UNITS["inf2-accelerator"].presets:
         record = RecordFolder().find(measure.measurement_of("synth", select("inf2-accelerator", preset=name), fpga="xcup"))
         if record is None:
             continue  # minutes for each preset: `bankside records --make` measures them
-        used = record.results["fpga"]
-        count = {**used, "bram": used["bram36"] + used["bram18"] / 2}
-        rows.append([f"`{name}`", *(f"{count[kind]:,} ({100 * count[kind] / whole[kind]:.2f} %)" for kind in kinds)])
+        count = device.taken(record.results["fpga"])
+        rows.append([f"`{name}`", *(f"{count[kind]:,} ({100 * count[kind] / total:.2f} %)"
+                                    for kind, total in whole.items())])
     return table(["", "LUT", "flip-flops", "BRAM of 36 Kbit", "URAM", "DSP"], rows)
 
 

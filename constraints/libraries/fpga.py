@@ -35,6 +35,17 @@ class FpgaDevice(Strict):
             raise ValueError("counted_as needs counted_as_source")
         return self
 
+    @staticmethod
+    def taken(used: Mapping[str, int]) -> dict[str, float]:
+        """What ``used`` (see :meth:`percent`) takes of a device: LUTs with those that are memory or shift registers, and
+        block RAMs of 36 Kbit."""
+        return {"lut": used["lut"] + used["srl"] + used["lutram"], "ff": used["ff"],
+                "bram": used["bram36"] + used["bram18"] / 2, "uram": used["uram"], "dsp": used["dsp"]}
+
+    @property
+    def totals(self) -> dict[str, int]:
+        return {"lut": self.lut, "ff": self.ff, "bram": self.bram, "uram": self.uram, "dsp": self.dsp}
+
     def percent(self, used: Mapping[str, int]) -> dict[str, float | None]:
         """Shares of the device in per cent.
 
@@ -50,10 +61,8 @@ class FpgaDevice(Strict):
             ``lut``, ``ff``, ``bram``, ``uram``, ``dsp``, and for a total of ``counted_as`` a second share, such as
             ``ff_counted``. None: the device has no such resource.
         """
-        parts = {"lut": used["lut"] + used["srl"] + used["lutram"], "ff": used["ff"],
-                 "bram": used["bram36"] + used["bram18"] / 2, "uram": used["uram"], "dsp": used["dsp"]}
-        totals = {"lut": self.lut, "ff": self.ff, "bram": self.bram, "uram": self.uram, "dsp": self.dsp}
-        shares = {name: round(100 * parts[name] / total, 3) if total else None for name, total in totals.items()}
+        parts = self.taken(used)
+        shares = {name: round(100 * parts[name] / total, 3) if total else None for name, total in self.totals.items()}
         return {**shares, **{f"{name}_counted": round(100 * parts[name] / total, 3)
                              for name, total in self.counted_as.items()}}
 

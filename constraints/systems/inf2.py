@@ -10,7 +10,7 @@ from ..document import Strict
 from .links import LinkTreeSpec
 
 __all__ = ["DrivePathSpec", "DriveSpec", "Inf2SystemSpec", "NearStorageSpec", "PriceSpec", "SequenceSpec", "ServerSpec",
-           "SoftmaxPassSpec", "StoragePathSpec", "StorageSystemSpec", "WriteBackSpec", "XCacheSpec"]
+           "StoragePathSpec", "StorageSystemSpec", "WriteBackSpec", "XCacheSpec"]
 
 _BASE = "the GPU system, with one GPU: a built-in name, or a file relative to this one"
 _LINKS = "`gpu`, and at each `drive` the links `flash` and, in INF2, `accelerator`"
@@ -67,19 +67,11 @@ class DrivePathSpec(Strict):
     source: str
 
 
-class SoftmaxPassSpec(Strict):
-    """Softmax of an accelerator, as passes over a row of scores."""
-
-    passes: int = Field(ge=1, le=16, description="passes over a row, one after the other")
-    elements: int = Field(ge=1, le=1 << 16, description="elements of a clock")
-    source: str
-
-
 class NearStorageSpec(Strict):
     """Attention of an accelerator beside the flash of its drive."""
 
     gemv: str = Field(description="preset of `inf2-gemv`, whose measured clocks the products take")
-    softmax: SoftmaxPassSpec
+    softmax: str = Field(description="preset of `inf2-softmax`, whose measured clocks the softmax takes")
     path: DrivePathSpec
     power_w: float = Field(ge=0, le=1e4, strict=False, description="of one accelerator, as long as a step takes")
     source: str

@@ -342,8 +342,8 @@ class Inf2System(StoragePlatform):
         return super().assumptions() | {
             "attention": Assumption(
                 f"an accelerator takes the clocks of inf2-gemv {spec.attention.gemv} at "
-                f"{self.accelerator.gemv.config.clock_mhz:g} MHz for products, and for a softmax "
-                f"{spec.attention.softmax.passes} passes of {spec.attention.softmax.elements} elements a clock",
+                f"{self.accelerator.gemv.config.clock_mhz:g} MHz for products, and of inf2-softmax "
+                f"{spec.attention.softmax} at {self.accelerator.softmax.config.clock_mhz:g} MHz between them",
                 spec.attention.model_dump(include={"gemv", "softmax"}), spec.attention.source),
             "drive_path": Assumption(f"{spec.attention.path.name} bring {spec.attention.path.gb_s:g} GB/s in each drive",
                                      spec.attention.path.gb_s, spec.attention.path.source),

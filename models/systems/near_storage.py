@@ -1,21 +1,18 @@
 """The accelerator beside a drive's flash: clocks of its units for a shard.
 
 A shard passes the GEMV engine twice, with a softmax in between. The clocks of both products come from the measurement
-record of ``inf2-gemv``. :attr:`Accelerator.measured` lists the units that have a record; a unit that is added there is
-looked up with the others.
+record of ``inf2-gemv``, and the clocks of the softmax from the record of ``inf2-softmax``.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...constraints.records import Record
 from ...constraints.systems.inf2 import NearStorageSpec
-from ...constraints.units import inf2_gemv
+from ...constraints.units import inf2_gemv, inf2_softmax
 from .results import RecordSource
-from .units import GemvFigures, MeasuredUnit, Missing, clock_hz
+from .units import GemvFigures, MeasuredUnit, Missing, RowFigures, clock_hz
 
 __all__ = ["Accelerator"]
 
@@ -34,7 +31,8 @@ class Accelerator:
     def __init__(self, where: str, spec: NearStorageSpec) -> None:
         self.spec = spec
         self.gemv = MeasuredUnit(where, inf2_gemv.UNIT, GemvFigures, spec.gemv)
-        self.measured: tuple[MeasuredUnit[Any, Any], ...] = (self.gemv,)
+        self.softmax = MeasuredUnit(where, inf2_softmax.UNIT, RowFigures, spec.softmax)
+        self.measured: tuple[MeasuredUnit[Any, Any], ...] = (self.gemv, self.softmax)
 
     def look_up(self, records: RecordSource, head_dim: int) -> Missing:
         """Take the measurements from ``records``, and return those that are missing. A head dimension that the default
@@ -54,17 +52,12 @@ class Accelerator:
     def records(self) -> list[Record]:
         return [record for unit in self.measured for record in unit.records.values()]
 
-    def softmax_clocks(self, tokens: Any) -> Any:
-        """Clocks of the softmax of a row of scores: passes one after the other. No unit has been measured, so these are
-        the clocks of the paper's design."""
-        return self.spec.softmax.passes * np.ceil(np.asarray(tokens) / self.spec.softmax.elements)
-
     def stages(self, tokens: Any, head_dim: int) -> dict[str, Any]:
         """Seconds of the stages of one query and one shard of ``tokens`` tokens, from operands in DRAM that keeps pace."""
-        config, figures = self.gemv.config, self.gemv.figures
-        clocks = {"scores": figures.product_clocks(config, "qk", tokens, head_dim), "softmax": self.softmax_clocks(tokens),
-                  "output": figures.product_clocks(config, "sv", tokens, head_dim)}
-        return {name: count / clock_hz(config) for name, count in clocks.items()}
+        config, figures, softmax = self.gemv.config, self.gemv.figures, self.softmax
+        return {"scores": figures.product_clocks(config, "qk", tokens, head_dim) / clock_hz(config),
+                "softmax": softmax.figures.row_clocks(softmax.config, tokens) / clock_hz(softmax.config),
+                "output": figures.product_clocks(config, "sv", tokens, head_dim) / clock_hz(config)}
 
     def shard_seconds(self, tokens: Any, head_dim: int) -> Any:
         """Seconds of one query and one shard: the stages one after the other."""

@@ -31,6 +31,7 @@ from ...constraints.units.cent_pnm import KINDS, CentPnmResult
 from ...constraints.units.cent_riscv import CentRiscvConfig, CentRiscvResult
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig, DpaDispatcherResult
 from ...constraints.units.inf2_gemv import GemvPoint, Inf2GemvConfig, Inf2GemvResult
+from ...constraints.units.inf2_softmax import Inf2SoftmaxConfig, Inf2SoftmaxResult
 from ...constraints.units.pam_interface import PamInterfaceResult
 from ...constraints.units.pam_partials import PartialUnitConfig
 from ...constraints.units.pam_pu import PamPuConfig, PamPuResult
@@ -450,3 +451,26 @@ class GemvFigures(Inf2GemvResult):
             raise ConfigError(f"the record of inf2-gemv has no {mode} of head dimension {head_dim}")
         each = one.row_cycles / (one.commands * config.tiles(one.tokens))
         return np.ceil(np.asarray(tokens) / config.lanes) * each + (one.cycles - one.row_cycles)
+
+
+class RowFigures(Inf2SoftmaxResult):
+    """Figures of the softmax engine beside storage."""
+
+    @model_validator(mode="after")
+    def _counts(self) -> Self:
+        if not all(0 < one.ideal_cycles <= one.steady_cycles and one.latency_cycles > 0 for one in self.points):
+            raise ValueError("clocks of rows must be positive, and steady_cycles no less than ideal_cycles")
+        return self
+
+    def row_clocks(self, config: Inf2SoftmaxConfig, tokens: Any) -> Any:
+        """Clocks of one row from its last score to its last result. Its largest score is found while scores come.
+
+        The latency lies on the line between the measured rows with fewer and with more beats; results follow at the
+        measured rate.
+        """
+        points = {config.rule.beats(one.tokens): one for one in self.points}
+        beats = np.ceil(np.asarray(tokens) / config.lanes)
+        measured = sorted(points)
+        latency = np.interp(beats, measured, [points[each].latency_cycles for each in measured])
+        longest = points[measured[-1]]
+        return latency + beats * (longest.steady_cycles / longest.ideal_cycles)

@@ -13,6 +13,7 @@ from bankside.models.llm import load_model
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.inf2 import Plan
 from bankside.models.systems.timeline import MAX_SPANS, chrome_trace
+from bankside.models.systems.units import RowFigures
 from bankside.records import RecordFolder
 
 OPT = load_model("opt-30b")
@@ -24,7 +25,7 @@ ALONE = {"writeback.delayed": False, "x_cache.use": "off"}
 H100 = {"base": "gpu-h100-pcie"}
 
 #: Clocks of a unit's products of 16384 tokens and 128 dimensions, and of the softmax between them (tests/made_up.py).
-CLOCKS = {"scores": 16384 + 86, "softmax": 3 * 128, "output": 16384 + 53}
+CLOCKS = {"scores": 16384 + 86, "softmax": 70 + 2 * 128, "output": 16384 + 53}
 P2P = 1.16e9
 SEQUENCES = 37.7e12
 DRAM = 19.2e9
@@ -137,14 +138,23 @@ def test_near_storage_attention_by_hand():
         16383 / flash + 111 * 2 * 16384 / slow + 16384 / slow)) and wide.more["accelerator"]["bound"] == "dram"
 
 
-def test_units_that_are_slow_bound_a_drive():
-    """Softmax passes that take 400,000 clocks."""
-    slow = run(attention__softmax__passes=16, attention__softmax__elements=1, attention__path__gb_s=50.0, **ALONE)
-    clocks = CLOCKS["scores"] + 16 * 16384 + CLOCKS["output"]
+def test_clocks_of_a_row_lie_between_the_measured_ones():
+    """From the last score on: the measured latency, which grows with the beats, and a beat of results a clock."""
+    softmax = ready().accelerator.softmax
+    rows = [softmax.figures.row_clocks(softmax.config, tokens) for tokens in (1024, 1025, 16384, 131072)]
+    assert rows == [78 + 8, 79 + 9, 198 + 128, 1094 + 1024]
+
+
+def test_units_that_are_slow_bound_a_drive(monkeypatch):
+    """A softmax of which a beat of 128 results leaves every 2,000 clocks."""
+    monkeypatch.setattr(RowFigures, "row_clocks", lambda figures, config, tokens: 2000 * tokens / config.lanes)
+    slow = run(attention__path__gb_s=50.0, **ALONE)
+    softmax = 2000 * 128
+    clocks = CLOCKS["scores"] + softmax + CLOCKS["output"]
     load = 16383 * 512 / load_system("inf2").flash_bytes_per_s
     least = 16384 * 512 / DRAM
     assert least < clocks * 5e-9 < load
-    assert slow.more["accelerator"]["softmax_us"] == pytest.approx(16 * 16384 * 5e-3)
+    assert slow.more["accelerator"]["softmax_us"] == pytest.approx(softmax * 5e-3)
     assert slow.breakdown_ms["attention"] == pytest.approx(OPT.layers * 1e3 * (112 * load + clocks * 5e-9))
 
 
@@ -462,7 +472,7 @@ def test_timeline_as_a_file():
     ("inf2", {"x_cache.most_percent": 101}, r"x_cache\.most_percent: input should be less than or equal to 100, not 101$"),
     ("inf2", {"attention.path.gb_s": 0}, r"attention\.path\.gb_s: input should be greater than 0, not 0$"),
     ("inf2", {"sequences.tflops": 0}, r"sequences\.tflops: input should be greater than 0"),
-    ("inf2", {"attention.softmax.passes": 0}, r"passes: input should be greater than or equal to 1"),
+    ("inf2", {"attention.softmax": "inf3"}, r"unknown preset of inf2-softmax 'inf3'"),
     ("inf2", {"prices.drive_usd": -1}, r"prices\.drive_usd: input should be greater than or equal to 0"),
 ])
 def test_settings_that_are_refused(system, changes, message):

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....constraints.libraries.fpga import fpga_families
+from ....constraints.units.inf2_accelerator import PRESETS as ACCELERATOR
 from ...llm import load_model
 from ...systems import Evaluation, evaluate, load_system
 from ...systems.inf2 import Inf2System
 from ..evidence import Checks, Evidence
 
-__all__ = ["ALONE", "BATCH", "BUDGETS", "CHECKS", "H100", "LONG", "MODELS", "OUTPUT", "OUTPUTS", "SEQUENCES", "SHORT",
-           "TOLERANCE", "gain", "rate", "run", "system"]
+__all__ = ["ALONE", "BATCH", "BUDGETS", "CHECKS", "H100", "KU15P", "LONG",
+           "MODELS", "OUTPUT", "OUTPUTS", "SEQUENCES", "SHORT",
+           "TOLERANCE", "gain", "rate", "run", "system",
+           "taken"]
 
 CHECKS = Checks()
 
@@ -37,6 +41,15 @@ ALONE: dict[str, Any] = {"writeback.delayed": False, "x_cache.use": "off"}
 
 #: No rate of any software is printed, so the largest tolerance that a check may have.
 TOLERANCE = 0.25
+
+#: The accelerator's FPGA (section 7.1).
+KU15P = fpga_families()["xcup"].devices["ku15p"]
+
+
+def taken(evidence: Evidence) -> dict[str, float]:
+    """What the generated accelerator takes of its FPGA."""
+    return KU15P.taken(evidence.record("inf2-accelerator", "inf2", ACCELERATOR["inf2"], "synth",
+                                       fpga="xcup").results["fpga"])
 
 
 def system(**changes: Any) -> Inf2System:

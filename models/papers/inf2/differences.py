@@ -9,7 +9,7 @@ from ...systems import load_system
 from ..difference import Difference
 from ..evidence import Evidence
 from ..verdict import Judgement
-from .common import BATCH, CHECKS, H100, LONG, SEQUENCES, rate, system
+from .common import BATCH, CHECKS, H100, LONG, SEQUENCES, rate, system, taken
 
 
 def solve(value: Callable[[float], float], wanted: float, low: float, high: float) -> float | None:
@@ -68,3 +68,12 @@ def batch(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Diffe
                    rate(evidence, "inf2", "opt-175b", 1024, batch=count, **H100) >= wanted), None)
     return Difference(cause="unpublished-input", number="requests of the run of INF2; the paper states them for the GPUs "
                       "only", ours=float(BATCH), needed=None if needed is None else float(needed), unit="requests")
+
+
+@CHECKS.off("inf2-res-lut", "inf2-res-ff", "inf2-res-bram", "inf2-res-uram", "inf2-res-dsp")
+def resources(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
+    """The paper does not say what its shell, its buffers and its tools' pipelining take."""
+    kind = claim.rsplit("-", 1)[1]
+    used = taken(evidence)[kind]
+    return Difference(cause="design", number=f"{kind.upper()} of the accelerator, shell included", ours=used,
+                      needed=None if not judged.ratio else used / judged.ratio)

@@ -14,7 +14,7 @@ from ...llm import load_model
 from ...systems import load_system
 from ..category import Source
 from ..evidence import Evidence, Finding
-from .common import BATCH, CHECKS, MODELS, OUTPUT, SHORT, run, system
+from .common import BATCH, CHECKS, KU15P, MODELS, OUTPUT, SHORT, run, system, taken
 
 GIB = 1 << 30
 
@@ -71,6 +71,34 @@ def engine(evidence: Evidence, claim: str) -> Finding:
     values = {"inf2-gemv": config.lanes, "inf2-gemv-blk": config.blocks, "inf2-tile": {"rows": config.lanes,
                                                                                       "cols": config.lanes}}
     return Finding(values[claim], f"inf2-gemv {system().own.attention.gemv}")
+
+
+@CHECKS.of("inf2-soft-load", "inf2-soft-mask", "inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass",
+           by=Source.SETTING)
+def softmax(evidence: Evidence, claim: str) -> Finding:
+    config = system().accelerator.softmax.config
+    group, rule = config.lanes // config.groups, config.rule
+    values: dict[str, Any] = {
+        "inf2-soft-load": {"per_cycle": config.lanes, "buffers": config.groups, "group": group},
+        "inf2-soft-mask": config.mask_value,
+        "inf2-soft-red": f"{config.groups} units of {group}, then {config.groups.bit_length() - 1}-step tree",
+        "inf2-soft-fp16": rule.acc.name.upper(),
+        "inf2-soft-pass": 2 + config.divides,  # the largest score; weights and their sum; quotients
+    }
+    return Finding(values[claim], f"inf2-softmax {system().own.attention.softmax}")
+
+
+@CHECKS.of("inf2-hw-fpga", by=Source.SETTING)
+def device(evidence: Evidence, claim: str) -> Finding:
+    """Totals as the paper counts them; the flip-flops of the maker's table are more."""
+    return Finding({**KU15P.totals, **KU15P.counted_as}, "table of FPGAs", KU15P.counted_as_source)
+
+
+@CHECKS.of("inf2-res-lut", "inf2-res-ff", "inf2-res-bram", "inf2-res-uram", "inf2-res-dsp", by=Source.RECORD)
+def resources(evidence: Evidence, claim: str) -> Finding:
+    kind, whole = claim.rsplit("-", 1)[1], {**KU15P.totals, **KU15P.counted_as}
+    return Finding(100 * taken(evidence)[kind] / whole[kind], "synth of inf2-accelerator for an FPGA",
+                   "Yosys counts before packing and placement. The paper's figures are of a placed design.", tolerance=0.1)
 
 
 @CHECKS.of("inf2-split", by=Source.RECORD)

@@ -7,10 +7,6 @@ from .common import CHECKS
 
 #: Reasons by claim.
 REASONS: dict[str, str] = {
-    **dict.fromkeys(("inf2-soft-load", "inf2-soft-mask", "inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass"),
-                    "no model of its softmax: the unit does not exist here yet"),
-    **dict.fromkeys(("inf2-res-lut", "inf2-res-ff", "inf2-res-bram", "inf2-res-uram", "inf2-res-dsp", "inf2-hw-fpga"),
-                    "no model of its FPGA: the accelerator does not exist here yet"),
     "inf2-hw-host": "the processors are not modelled, and the paper's 48 cores of a Gold 6342 are doubtful",
     "inf2-sd-cap": "whether a file system takes direct I/O is a property of the machine; the store uses it where it can",
     "inf2-llama": "needs the memory management of the baselines themselves",
