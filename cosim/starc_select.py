@@ -35,7 +35,7 @@ class Outcome(Played):
     def tail(self, number: int) -> int:
         """Clocks from the last score (or the command, without clusters) to the last beat of an episode's program."""
         log = self.run.epochs[number]
-        return log.last_of(["program"]) - log.last_of(["cluster"] if log.moved["cluster"].any() else ["command"])
+        return log.end_cycle - log.last_of(["cluster"] if log.moved["cluster"].any() else ["command"])
 
 
 def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]], selected: Sequence[Sequence[Selected]],
@@ -150,14 +150,18 @@ def bench(request: SimRequest) -> StarcSelectResult:
     campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
                                                                       top=request.module, **options))
     full = campaign.run("full_rate", [[measured]], waves=True)
-    pu = request.part("pam-pu", workload.attention)
-    request.progress(f"simulating: attention over {wanted} tokens in pam-pu")
-    attention = pam_pu.simulate(pu.config, pu.verilog, [pam_pu.random_episode(
-        pu.config, [Step(wanted, workload.head_dim)], rng)], top=pu.module, seed=request.seed)
-    # Keys of a tile follow each other without a pause, one a `pace`.
-    pace = pu.config.chunks(workload.head_dim)
-    scale = config.clock_mhz / pu.config.clock_mhz
-    paced = campaign.run("paced", [[measured]], "scores at the pace of keys", pace=max(round(pace * scale), 1))
+    beside: dict[str, Any] = dict.fromkeys(("paced_tail_cycles", "score_cycles", "attention_cycles", "share_of_attention"))
+    if workload.attention != "none" and not request.quick:
+        pu = request.part("pam-pu", workload.attention)
+        request.progress(f"simulating: attention over {wanted} tokens in pam-pu")
+        attention = pam_pu.simulate(pu.config, pu.verilog, [pam_pu.random_episode(
+            pu.config, [Step(wanted, workload.head_dim)], rng)], top=pu.module, seed=request.seed)
+        # Keys of a tile follow each other without a pause, one a `pace`.
+        pace, scale = pu.config.chunks(workload.head_dim), config.clock_mhz / pu.config.clock_mhz
+        paced = campaign.run("paced", [[measured]], "scores at the pace of keys", pace=max(round(pace * scale), 1))
+        beside = {"paced_tail_cycles": paced.tail(0), "score_cycles": workload.clusters * pace,
+                  "attention_cycles": attention.cycles,
+                  "share_of_attention": round(paced.tail(0) / scale / attention.cycles, 6)}
     campaign.stress(lambda count: stress_episodes(config, rng, count))
     log = full.run.epochs[0]
     begin = log.first_of(["cluster"]) if workload.clusters else 0
@@ -169,11 +173,8 @@ def bench(request: SimRequest) -> StarcSelectResult:
         stall_cycles=log.last_of(["cluster"]) - begin + 1 - workload.clusters if workload.clusters else 0,
         utilisation=round(workload.clusters / cycles, 6),
         tail_cycles=full.tail(0),
-        paced_tail_cycles=paced.tail(0),
         selected=int((outcome.tokens > 0).sum()),
         wanted=wanted,
         fetched=int(outcome.length.sum()) * config.unit_tokens,
         commands=len(outcome.commands),
-        score_cycles=workload.clusters * pace,
-        attention_cycles=attention.cycles,
-        share_of_attention=round(paced.tail(0) / config.clock_mhz * pu.config.clock_mhz / attention.cycles, 6))
+        **beside)

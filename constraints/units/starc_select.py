@@ -20,6 +20,7 @@ from ..program_encoding import COMMANDS, END, WORD_BITS, ProgramEncoding, pack
 from .dpa_dispatcher import DpaDispatcherConfig
 from .pam_partials import check_power_of_two
 from .pam_pu import PRESETS as PAM_PU
+from .pam_pu import Step
 
 __all__ = ["PRESETS", "UNIT", "SelectWorkload", "StarcSelectConfig", "StarcSelectResult"]
 
@@ -161,8 +162,8 @@ class SelectWorkload(Workload):
     recent: int = Key(default=64, ge=0, le=1 << 24, description="tokens without a cluster")
     cluster_tokens: int = Key(default=32, ge=1, le=1024, description="mean tokens of a cluster")
     head_dim: int = Key(default=128, ge=1, le=4096, description="head dimension of the attention beside it")
-    attention: Literal["pam-hbm", "pam-ddr", "pam-ssd"] = Key(
-        default="pam-hbm", description="preset of `pam-pu` that computes scores and attention")
+    attention: Literal["none", "pam-hbm", "pam-ddr", "pam-ssd"] = Key(
+        default="pam-hbm", description="preset of `pam-pu` that computes attention beside the unit; none: no attention")
 
     def check(self, config: StarcSelectConfig) -> None:
         if self.clusters > config.clusters:
@@ -172,10 +173,12 @@ class SelectWorkload(Workload):
         for what, value in (("budget", self.budget), ("slots of clusters and recent tokens", slots)):
             if value > config.max_tokens:
                 raise ConfigError(f"{what} must be at most max_tokens ({config.max_tokens}), not {value}")
-        if not self.recent and not self.budget * self.clusters:
+        if self.attention != "none" and not self.recent and not self.budget * self.clusters:
             raise ConfigError("a selection without recent tokens must have clusters and a budget: there would be no attention "
                               "to compare with")
-        PAM_PU[self.attention].check_head_dim(self.head_dim)
+        if self.attention != "none":
+            wanted = min(self.budget, self.clusters * self.cluster_tokens) + self.recent
+            PAM_PU[self.attention].check_step(Step(wanted, self.head_dim))
 
 
 class StarcSelectResult(RateResult):
@@ -185,23 +188,28 @@ class StarcSelectResult(RateResult):
     ideal_cycles: int = Key(description="clusters, one a clock")
     stall_cycles: int = Key(description="clocks in which a score that was offered was not taken, from the first score on")
     tail_cycles: int = Key(description="from the last score to the last beat of the program: all that attention waits for")
-    paced_tail_cycles: int = Key(description="the same with scores at the pace at which `pam-pu` takes keys")
+    paced_tail_cycles: int | None = Key(description="the same with scores at the pace at which `pam-pu` takes keys; null "
+                                                    "without attention")
     selected: int = Key(description="clusters that are selected, the truncated one included")
     wanted: int = Key(description="tokens that are selected")
     fetched: int = Key(description="tokens of the access units that the program reads")
     commands: int = Key(description="commands of the program")
-    score_cycles: int = Key(description="clocks in which `pam-pu` takes as many keys as there are clusters")
-    attention_cycles: int = Key(description="clocks of `pam-pu` for attention over the wanted tokens, simulated beside it")
-    share_of_attention: float = Key(description="`paced_tail_cycles` in ns over `attention_cycles` in ns")
+    score_cycles: int | None = Key(description="clocks in which `pam-pu` takes as many keys as there are clusters; null "
+                                               "without attention")
+    attention_cycles: int | None = Key(description="clocks of `pam-pu` for attention over the wanted tokens, simulated "
+                                                   "beside it; null without attention")
+    share_of_attention: float | None = Key(description="`paced_tail_cycles` in ns over `attention_cycles` in ns; null "
+                                                       "without attention")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
             ("selection", f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, {self.fetched} "
                           f"fetched by {self.commands} commands"),
-            ("after the last score", f"{self.tail_cycles} cycles; {self.paced_tail_cycles} with scores at the pace of keys, "
-                                     f"{100 * self.share_of_attention:.2f} % of the {self.attention_cycles} clocks of "
-                                     "attention"),
+            ("after the last score", f"{self.tail_cycles} cycles"
+             + ("" if self.share_of_attention is None else
+                f"; {self.paced_tail_cycles} with scores at the pace of keys, {100 * self.share_of_attention:.2f} % of the "
+                f"{self.attention_cycles} clocks of attention")),
         ]
 
 
@@ -211,4 +219,4 @@ UNIT = Unit("starc-select", "selection of key clusters by their scores, as a pro
             model="bankside.models.starc.select:select", bench="bankside.cosim.starc_select:bench",
             page="docs/starc-select.md", workload=SelectWorkload, result=StarcSelectResult, published=(),
             trial=Trial({"clusters": 12, "kept": 4, "ways": 2, "max_tokens": 255, "row_units": 4, "output_words": 2},
-                        {"clusters": 12, "budget": 40, "recent": 5, "cluster_tokens": 12, "head_dim": 8}))
+                        {"clusters": 12, "budget": 40, "recent": 5, "cluster_tokens": 12, "attention": "none"}))

@@ -155,8 +155,8 @@ class StarcSelect(wiring.Component):
 
     @property
     def latency(self):
-        """Fixed latencies in clocks: from a command to the end of the program, if it selects nothing."""
-        return {"empty_program": 8}
+        """Fixed latencies in clocks: from a command without clusters and recent tokens to the last beat of its program."""
+        return {"empty_program": 5 + self.config.dispatcher.line_words // self.config.output_words}
 
     def elaborate(self, platform):
         m = Module()

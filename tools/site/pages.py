@@ -55,6 +55,7 @@ SECTIONS = {
         "docs/cent-decoder.md": "cent-decoder",
         "docs/cent-device.md": "cent-device",
         "docs/inf2-gemv.md": "inf2-gemv",
+        "docs/starc-select.md": "starc-select",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
