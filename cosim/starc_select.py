@@ -44,7 +44,8 @@ def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]],
     flat = [one for episode in episodes for one in episode]
     epochs = np.repeat(np.arange(len(episodes)), [len(episode) for episode in episodes])
     counts = np.array([len(one.sizes) for one in flat], np.int64)
-    columns = {name: np.array([getattr(one, name) for one in flat], np.int64) for name in ("budget", "recent", "row", "mask")}
+    columns = {name: np.array([getattr(one, name) for one in flat], np.int64)
+               for name in ("budget", "recent", "row", "mask")}
     of_cluster = np.repeat(epochs, counts)
     # Place of each cluster in its epoch.
     place = np.arange(len(of_cluster)) - np.searchsorted(of_cluster, of_cluster)

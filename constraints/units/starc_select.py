@@ -33,12 +33,12 @@ class StarcSelectConfig(UnitConfig):
     """
 
     method: Literal["list", "radix"] = Key(
-        default="list", description="list: a sorted list of the best clusters; radix: tokens are counted by digits of scores")
+        default="list", description="list: a sorted list of the best clusters; radix: counts of tokens by digits of scores")
     clusters: int = Key(default=256, ge=1, le=4096, description="most clusters of a selection")
     kept: int = Key(default=64, ge=1, le=512, description="clusters in the sorted list (list)")
     digit_bits: int = Key(default=4, ge=1, le=6, description="bits of a digit of scores (radix)")
-    ways: int = Key(default=4, ge=1, le=16, description="clusters that a pass over all clusters compares in a clock; a power "
-                                                        "of two")
+    ways: int = Key(default=4, ge=1, le=16, description="clusters that a pass over all clusters compares in a clock; a "
+                                                        "power of two")
     format: Literal["fp16", "bf16", "fp32"] = Key(default="fp16", description="format of scores")
     max_tokens: int = Key(default=16384, ge=1, le=1 << 24, description="most slots of a head, and largest budget")
     unit_tokens: int = Key(default=8, ge=1, le=1024, description="slots of an access unit; a power of two")
@@ -174,8 +174,8 @@ class SelectWorkload(Workload):
             if value > config.max_tokens:
                 raise ConfigError(f"{what} must be at most max_tokens ({config.max_tokens}), not {value}")
         if self.attention != "none" and not self.recent and not self.budget * self.clusters:
-            raise ConfigError("a selection without recent tokens must have clusters and a budget: there would be no attention "
-                              "to compare with")
+            raise ConfigError("a selection without recent tokens must have clusters and a budget: there would be no "
+                              "attention to compare with")
         if self.attention != "none":
             wanted = min(self.budget, self.clusters * self.cluster_tokens) + self.recent
             PAM_PU[self.attention].check_step(Step(wanted, self.head_dim))
@@ -204,8 +204,8 @@ class StarcSelectResult(RateResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("selection", f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, {self.fetched} "
-                          f"fetched by {self.commands} commands"),
+            ("selection", f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, "
+                          f"{self.fetched} fetched by {self.commands} commands"),
             ("after the last score", f"{self.tail_cycles} cycles"
              + ("" if self.share_of_attention is None else
                 f"; {self.paced_tail_cycles} with scores at the pace of keys, {100 * self.share_of_attention:.2f} % of the "

@@ -54,7 +54,8 @@ def test_wrong_expectations_are_reported(monkeypatch):
     ["padded=true", "ways=1", "output_words=8"], ["format=fp32", "kept=1", "virtual=false", "output_words=1"],
     ["format=bf16", "ways=16", "unit_tokens=1", "unit_columns=4"], ["clusters=1", "kept=1", "max_tokens=9"],
     ["method=radix", "format=fp32", "digit_bits=5", "ways=1", "padded=true"],
-    ["method=radix", "digit_bits=1", "ways=4", "row_units=1"], ["method=radix", "digit_bits=6", "format=bf16", "clusters=70"]])
+    ["method=radix", "digit_bits=1", "ways=4", "row_units=1"],
+    ["method=radix", "digit_bits=6", "format=bf16", "clusters=70"]])
 def test_other_configurations(sets):
     selection = configured("starc-select", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)

@@ -16,11 +16,11 @@ from bankside.gen.starc import select as module
 from bankside.gen.starc.select import StarcSelect
 
 #: Three clusters and access units of one token, so every access is of one slot.
-TINY = StarcSelectConfig(clusters=3, kept=2, ways=2, digit_bits=6, max_tokens=15, unit_tokens=1, row_units=4, output_words=4,
-                         dispatcher=DpaDispatcherConfig(line_words=4, command_bytes=64, table_entries=8, slots=1, row_bits=3,
-                                                        mask_bits=1, gpr_bits=1, register_bits=1, bank_bits=1, column_bits=3,
-                                                        opsize_bits=3, request_bits=1, token_bits=3, nesting=1, count_bits=2,
-                                                        stride_bits=2))
+TINY = StarcSelectConfig(
+    clusters=3, kept=2, ways=2, digit_bits=6, max_tokens=15, unit_tokens=1, row_units=4, output_words=4,
+    dispatcher=DpaDispatcherConfig(
+        line_words=4, command_bytes=64, table_entries=8, slots=1, row_bits=3, mask_bits=1, gpr_bits=1, register_bits=1,
+        bank_bits=1, column_bits=3, opsize_bits=3, request_bits=1, token_bits=3, nesting=1, count_bits=2, stride_bits=2))
 
 
 class SelectContract(StreamProtocol):

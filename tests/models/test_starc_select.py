@@ -78,7 +78,7 @@ def test_bad_selections(key, value, message):
 
 @pytest.mark.parametrize(("changes", "message"), [
     ({"clusters": 300}, "clusters must be at most 256"), ({"budget": 1 << 15}, "budget must be at most max_tokens"),
-    ({"budget": 0, "recent": 0}, "must have clusters and a budget"), ({"head_dim": 4000}, "head_dim must be")])
+    ({"budget": 0, "recent": 0}, "must have clusters and a budget"), ({"head_dim": 4000}, "head dimension must be")])
 def test_bad_workloads(changes, message):
     with pytest.raises(ConfigError, match=message):
         SelectWorkload(**changes).check(StarcSelectConfig())
