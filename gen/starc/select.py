@@ -414,7 +414,7 @@ class _Scan:
         self.matches = Signal(config.ways, name="scan_matches")
         self._reads, self.entries = [], []
         for n in range(config.ways):
-            store = Memory(shape=shape, depth=config.cluster_rows, init=[])
+            store = Memory(shape=shape, depth=max(2, config.cluster_rows), init=[])  # a port has at least one bit
             m.submodules[f"store_{n}"] = store
             write, read = store.write_port(), store.read_port()
             m.d.comb += [write.addr.eq(row), write.data.eq(entry), write.en.eq(enters & (way == n))]
