@@ -1289,9 +1289,47 @@ def accelerator_fpga() -> str:
         rows.append([f"`{name}`", *(f"{count[kind]:,} ({100 * count[kind] / total:.2f} %)"
                                     for kind, total in whole.items())])
     return table(["", "LUT", "flip-flops", "BRAM of 36 Kbit", "URAM", "DSP"], rows)
+# starc-select -----------------------------------------------------------------------------------------------------------
+
+
+def select_presets() -> str:
+    """Clocks of the measured selection."""
+    rows = []
+    for name in UNITS["starc-select"].presets:
+        r = _measured(select("starc-select", preset=name), "sim")
+        rows.append([name, r["selected"], r["wanted"], r["fetched"], r["commands"], r["stall_cycles"], r["tail_cycles"],
+                     r["paced_tail_cycles"], r["score_cycles"], r["attention_cycles"],
+                     f"{100 * r['share_of_attention']:.2f} %"])
+    return table(["preset", "clusters selected", "tokens wanted", "fetched", "commands", "stall cycles", "tail",
+                  "tail, paced", "score cycles", "attention cycles", "share"], rows)
+
+
+def select_synthesis() -> str:
+    """Area and frequency of the presets."""
+    rows = []
+    for name in UNITS["starc-select"].presets:
+        r = _measured(select("starc-select", preset=name), "synth")
+        rows.append([name, f"{r['area_ge'] / 1e3:.0f}", f"{r['sequential_ge'] / 1e3:.0f}",
+                     f"{r['memory_ge_estimate'] / 1e3:.0f}", f"{r['critical_path_ns']:.2f}", f"{r['fmax_mhz']:.0f}"])
+    return table(["preset", "area, kGE", "flip-flops, kGE", "memories of it, kGE (estimate)", "critical path, ns",
+                  "frequency, MHz"], rows)
+
+
+def select_update() -> str:
+    """Clocks of the dot products of a k-means update of 128 keys into 4 clusters, head dimension 128."""
+    attention = _measured(select("starc-select", preset="list"), "sim")["attention_cycles"]
+    rows = []
+    for name, config in UNITS["pam-pu"].presets.items():
+        groups = -(-4 // config.queries)
+        clocks = 15 * 128 * config.chunks(128) * groups * config.burst_clocks(min(4, config.queries))
+        share = f"{100 * clocks / 128 / attention:.1f} %" if name == "pam-hbm" else ""
+        rows.append([name, groups, clocks, clocks // 128, share])
+    return table(["preset of `pam-pu`", "passes over the keys in an iteration", "clocks of an update", "clocks a step",
+                  "share of a step"], rows)
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
+    select_presets, select_synthesis, select_update,
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,

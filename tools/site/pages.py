@@ -60,6 +60,7 @@ SECTIONS = {
         "docs/inf2-gemv.md": "inf2-gemv",
         "docs/inf2-softmax.md": "inf2-softmax",
         "docs/inf2-accelerator.md": "inf2-accelerator",
+        "docs/starc-select.md": "starc-select",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {

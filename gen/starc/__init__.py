@@ -1,0 +1,1 @@
+"""STARC's unit."""
