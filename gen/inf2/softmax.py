@@ -2,6 +2,7 @@
 """INF2's softmax engine: three passes over rows of scores, each of another row at the same time."""
 
 from amaranth import *
+from amaranth.hdl import Assert
 from amaranth.lib import wiring
 
 from ...constraints.units.inf2_softmax import Inf2SoftmaxConfig
@@ -49,6 +50,7 @@ class Inf2Softmax(wiring.Component):
         self._config = config
         rule = config.rule
         self._maximum, self._sum = RowMaximum(rule.score, rule.lanes, rule.groups), RowSum(config)
+        self._counted = {}
         super().__init__(members(config.ports()))
 
     @property
@@ -83,7 +85,21 @@ class Inf2Softmax(wiring.Component):
             m.submodules.sums = sums = StreamFIFO(payload(config.sum_layout), slots)
             wiring.connect(m, sums.o, wiring.flipped(self.sum))
             self._find_weights(m, platform, scores_out, maxima.o, results.i, sums)
+        if platform == "formal":
+            self._check_places(m)
         return m
+
+    def _check_places(self, m):
+        """Pipelines that never stall end in queues: each queue has a place for everything that reaches it."""
+        for name, (taken, count, takes, depth) in self._counted.items():
+            queue = m.submodules[name]
+            flying = [takes] + [Signal(name=f"{name}_flying_{n}") for n in range(depth)]
+            m.d.sync += [later.eq(one) for one, later in zip(flying, flying[1:], strict=False)]
+            m.d.comb += [
+                Assert(~queue.i.valid | queue.i.ready, f"Inf2Softmax: what reaches {name} finds a place"),
+                Assert(taken == queue.level + sum(flying[1:]), f"Inf2Softmax: places of {name} are on the way or taken"),
+                Assert(taken <= count, f"Inf2Softmax: no more places of {name} are taken than there are"),
+            ]
 
     @staticmethod
     def _in_flight(latency):
@@ -101,9 +117,10 @@ class Inf2Softmax(wiring.Component):
         wiring.connect(m, out.o, wiring.flipped(getattr(self, f"kept_{name}")))
         return out.i, wiring.flipped(getattr(self, f"again_{name}"))
 
-    def _places(self, m, name, count, takes, gives):
-        """1 while fewer than ``count`` places are taken."""
+    def _places(self, m, name, count, takes, gives, *, queue, depth):
+        """1 while fewer than ``count`` places are taken: in a queue and in the pipeline of ``depth`` clocks before it."""
         taken, free = Signal(range(count + 1), name=f"{name}_taken"), Signal(name=f"{name}_free")
+        self._counted[queue] = taken, count, takes, depth
         m.d.sync += taken.eq(taken + takes - gives)
         m.d.comb += free.eq(taken != count)
         return free
@@ -142,7 +159,8 @@ class Inf2Softmax(wiring.Component):
             store.valid.eq(moves), store.p.data.eq(kept), store.p.last.eq(last),
             unit.valid.eq(moves), unit.first.eq(first), unit.last.eq(last), unit.data.eq(kept),
             maxima.i.valid.eq(unit.output_valid), maxima.i.payload.eq(unit.maximum),
-            free.eq(self._places(m, "maxima", config.row_slots, moves & last, maxima.o.valid & maxima.o.ready)),
+            free.eq(self._places(m, "maxima", config.row_slots, moves & last, maxima.o.valid & maxima.o.ready,
+                                 queue="maxima", depth=unit.latency)),
         ]
 
     def _find_weights(self, m, platform, scores, maxima, store, sums):
@@ -157,8 +175,11 @@ class Inf2Softmax(wiring.Component):
             gives = leaves.valid & leaves.ready
         else:
             room, gives = config.store_beats, self._weights_leave(m)
-        place = self._places(m, "weights", room, issue, gives)
-        row = self._places(m, "sums", config.row_slots, issue & scores.p.last, sums.o.valid & sums.o.ready)
+        place = self._places(m, "weights", room, issue, gives, queue="weight_store" if config.divides else "results",
+                             depth=latency["weight"])
+        row = self._places(m, "sums", config.row_slots, issue & scores.p.last, sums.o.valid & sums.o.ready,
+                           queue="scales" if config.divides else "sums",
+                           depth=latency["weight"] + latency["sum"] + latency.get("scale", 0))
         m.d.comb += [
             issue.eq(scores.valid & maxima.valid & place & (row | ~scores.p.last)),
             scores.ready.eq(maxima.valid & place & (row | ~scores.p.last)),
@@ -191,13 +212,19 @@ class Inf2Softmax(wiring.Component):
                 Value.cast(sums.i.payload).eq(scale),
             ]
         else:
-            # Maxima wait for the sums of their rows.
-            m.submodules.tops = tops = StreamFIFO(score.width, config.row_slots)
+            # Maxima wait for the sums of their rows. A queue for no more rows is fast enough for the shortest pipelines.
+            together = latency["weight"] + latency["sum"] + 1
+            m.submodules.tops = tops = StreamFIFO(score.width, min(config.row_slots, together))
             m.d.comb += [
                 tops.i.valid.eq(maxima.valid & maxima.ready), tops.i.payload.eq(maxima.payload),
                 tops.o.ready.eq(total.output_valid),
                 sums.i.valid.eq(total.output_valid), sums.i.p.maximum.eq(tops.o.payload), sums.i.p.sum.eq(total.sum),
             ]
+            if platform == "formal":
+                m.d.comb += [
+                    Assert(~tops.i.valid | tops.i.ready, "Inf2Softmax: a maximum finds a place beside its sum"),
+                    Assert(~total.output_valid | tops.o.valid, "Inf2Softmax: the maximum of a sum is there"),
+                ]
 
     def _weights_leave(self, m):
         """Strobe: a beat of weights leaves its store on the chip."""
@@ -213,7 +240,8 @@ class Inf2Softmax(wiring.Component):
         m.submodules.results = results = StreamFIFO(payload(config.result_layout), room, output_register=False)
         wiring.connect(m, results.o, wiring.flipped(self.result))
         issue = Signal(name="divide")
-        place = self._places(m, "results", room, issue, self.result.valid & self.result.ready)
+        place = self._places(m, "results", room, issue, self.result.valid & self.result.ready, queue="results",
+                             depth=depth)
         m.d.comb += [
             issue.eq(weights.valid & scales.valid & place),
             weights.ready.eq(scales.valid & place),
