@@ -72,7 +72,7 @@ class Inf2Softmax(wiring.Component):
         slots = config.row_slots
         m.submodules.maxima = maxima = StreamFIFO(config.rule.score.width, slots)
         scores_in, scores_out = self._store(m, "score", config.kept_scores_layout)
-        self._find_maximum(m, scores_in, maxima)
+        self._find_maximum(m, platform, scores_in, maxima)
         if config.divides:
             weights_in, weights_out = self._store(m, "weight", config.result_layout)
             m.submodules.scales = scales = StreamFIFO(scale_layout(config.rule), slots)
@@ -102,6 +102,20 @@ class Inf2Softmax(wiring.Component):
             ]
 
     @staticmethod
+    def _check_frames(m, name, beat, first, *, valid, begins, ends, depth):
+        """A beat is the first of its row behind the last beat of another row: where a unit takes the beats, ``depth`` clocks
+        after ``beat`` and ``first``."""
+        started = Signal(name=f"{name}_started", init=1)
+        flying = [beat] + [Signal(name=f"{name}_beat_{n}") for n in range(depth)]
+        with m.If(valid):
+            m.d.sync += started.eq(ends)
+        m.d.sync += [later.eq(one) for one, later in zip(flying, flying[1:], strict=False)]
+        m.d.comb += [
+            Assert(~valid | (begins == started), f"Inf2Softmax: beats of rows are framed for the {name}"),
+            Assert((started == first) | Cat(flying[1:]).any(), f"Inf2Softmax: the next beat for the {name} is framed"),
+        ]
+
+    @staticmethod
     def _in_flight(latency):
         """Places of a queue behind a pipeline that never stalls, so that it passes a beat in every clock."""
         return latency + 3
@@ -125,7 +139,7 @@ class Inf2Softmax(wiring.Component):
         m.d.comb += free.eq(taken != count)
         return free
 
-    def _find_maximum(self, m, store, maxima):
+    def _find_maximum(self, m, platform, store, maxima):
         """First pass."""
         config = self._config
         rule = config.rule
@@ -162,6 +176,8 @@ class Inf2Softmax(wiring.Component):
             free.eq(self._places(m, "maxima", config.row_slots, moves & last, maxima.o.valid & maxima.o.ready,
                                  queue="maxima", depth=unit.latency)),
         ]
+        if platform == "formal":
+            self._check_frames(m, "maximum", moves, first, valid=moves, begins=first, ends=last, depth=0)
 
     def _find_weights(self, m, platform, scores, maxima, store, sums):
         """Second pass. ``sums`` is a queue that gets something of every row: what divides its weights, or their sum."""
@@ -205,6 +221,8 @@ class Inf2Softmax(wiring.Component):
             store.valid.eq(valid), store.p.data.eq(weights), store.p.last.eq(ends),
             total.valid.eq(valid), total.first.eq(begins), total.last.eq(ends), total.data.eq(weights),
         ]
+        if platform == "formal":
+            self._check_frames(m, "sum", issue, first, valid=valid, begins=begins, ends=ends, depth=depth)
         if config.divides:
             scale = row_scale(m, total.sum, rule=rule, depth=config.reciprocal_depth, fabric=config.fabric, name="scale_")
             m.d.comb += [

@@ -50,17 +50,7 @@ DEPTH = 26
 QUEUES = 7
 
 
-class Framed(wiring.Component):
-    """Strobes of rows: ``first`` is on the beat behind a ``last`` one, and on no other."""
-
-    def check(self, m, name):
-        begins = Signal(init=1)
-        with m.If(self.valid):
-            m.d.sync += begins.eq(self.last)
-        m.d.comb += Assert(~self.valid | (self.first == begins), f"beats of rows are framed for the {name}")
-
-
-class TagMaximum(Framed):
+class TagMaximum(wiring.Component):
     """The tag of the row's last beat."""
 
     def __init__(self, fmt, lanes, groups):
@@ -70,13 +60,12 @@ class TagMaximum(Framed):
 
     def elaborate(self, platform):
         m = Module()
-        self.check(m, "maximum")
         m.d.comb += [self.output_valid.eq(register(m, self.valid & self.last, "done", self.latency, keep=True)),
                      self.maximum.eq(register(m, self.data[0], "tag", self.latency))]
         return m
 
 
-class TagSum(Framed):
+class TagSum(wiring.Component):
     """The tags of the row's last beat."""
 
     def __init__(self, config):
@@ -86,7 +75,6 @@ class TagSum(Framed):
 
     def elaborate(self, platform):
         m = Module()
-        self.check(m, "sum")
         m.d.comb += [self.output_valid.eq(register(m, self.valid & self.last, "done", self.latency, keep=True)),
                      self.sum.eq(register(m, self.data[:2], "tag", self.latency))]
         return m
@@ -321,7 +309,7 @@ def test_rows_for_a_bounded_time(cut, config):
      "Inf2Softmax: no more places of maxima are taken than there are"),
     (SoftmaxPlaces, ON_CHIP, " & (free | ~last)", "", "Inf2Softmax: no more places of maxima are taken than there are"),
     (SoftmaxPlaces, ON_CHIP, "m.d.sync += first.eq(scores.p.last)", "m.d.sync += first.eq(0)",
-     "beats of rows are framed for the sum"),
+     "Inf2Softmax: beats of rows are framed for the sum"),
     (SoftmaxPlaces, UNDIVIDED, "min(config.row_slots, together)", "config.row_slots",
      "Inf2Softmax: the maximum of a sum is there"),
     (SoftmaxContract, ON_CHIP, "maxima.ready.eq(issue & scores.p.last)", "maxima.ready.eq(issue)",
