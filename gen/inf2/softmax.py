@@ -103,8 +103,8 @@ class Inf2Softmax(wiring.Component):
 
     @staticmethod
     def _check_frames(m, name, beat, first, *, valid, begins, ends, depth):
-        """A beat is the first of its row behind the last beat of another row: where a unit takes the beats, ``depth`` clocks
-        after ``beat`` and ``first``."""
+        """A beat is the first of its row behind the last beat of another row, and nowhere else. A unit takes beats
+        ``depth`` clocks after the strobe ``beat``."""
         started = Signal(name=f"{name}_started", init=1)
         flying = [beat] + [Signal(name=f"{name}_beat_{n}") for n in range(depth)]
         with m.If(valid):

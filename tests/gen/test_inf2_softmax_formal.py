@@ -309,7 +309,7 @@ def test_rows_for_a_bounded_time(cut, config):
      "Inf2Softmax: no more places of maxima are taken than there are"),
     (SoftmaxPlaces, ON_CHIP, " & (free | ~last)", "", "Inf2Softmax: no more places of maxima are taken than there are"),
     (SoftmaxPlaces, ON_CHIP, "m.d.sync += first.eq(scores.p.last)", "m.d.sync += first.eq(0)",
-     "Inf2Softmax: beats of rows are framed for the sum"),
+     "Inf2Softmax: the next beat for the sum is framed"),
     (SoftmaxPlaces, UNDIVIDED, "min(config.row_slots, together)", "config.row_slots",
      "Inf2Softmax: the maximum of a sum is there"),
     (SoftmaxContract, ON_CHIP, "maxima.ready.eq(issue & scores.p.last)", "maxima.ready.eq(issue)",
