@@ -100,6 +100,13 @@ class Inf2Softmax(wiring.Component):
                 Assert(taken == queue.level + sum(flying[1:]), f"Inf2Softmax: places of {name} are on the way or taken"),
                 Assert(taken <= count, f"Inf2Softmax: no more places of {name} are taken than there are"),
             ]
+            if name == "sums":
+                tops = m.submodules.tops
+                m.d.comb += [
+                    Assert(~tops.i.valid | tops.i.ready, "Inf2Softmax: a maximum finds a place beside its sum"),
+                    Assert(~self._sum.output_valid | tops.o.valid, "Inf2Softmax: the maximum of a sum is there"),
+                    Assert(tops.level == sum(flying[1:]), "Inf2Softmax: every row on the way to its sum has a maximum"),
+                ]
 
     @staticmethod
     def _check_frames(m, name, beat, first, *, valid, begins, ends, depth):
@@ -238,11 +245,6 @@ class Inf2Softmax(wiring.Component):
                 tops.o.ready.eq(total.output_valid),
                 sums.i.valid.eq(total.output_valid), sums.i.p.maximum.eq(tops.o.payload), sums.i.p.sum.eq(total.sum),
             ]
-            if platform == "formal":
-                m.d.comb += [
-                    Assert(~tops.i.valid | tops.i.ready, "Inf2Softmax: a maximum finds a place beside its sum"),
-                    Assert(~total.output_valid | tops.o.valid, "Inf2Softmax: the maximum of a sum is there"),
-                ]
 
     def _weights_leave(self, m):
         """Strobe: a beat of weights leaves its store on the chip."""
