@@ -12,7 +12,7 @@ import numpy as np
 
 from ..constraints.contract import AttentionWorkload
 from ..constraints.formats import FloatFormat
-from ..constraints.memory import load_memory
+from ..constraints.memory import Memory, load_memory
 from ..constraints.units.pam_pu import PamPuConfig, PamPuResult, PamPuTiming, Step
 from ..models.memory import time_program
 from ..models.numerics import from_float64, to_float64
@@ -23,7 +23,7 @@ from .pam_partials import beat_name, partial_beats
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Outcome", "kv_items", "measured_timing", "random_episode", "result_beats",
+__all__ = ["Episode", "Outcome", "burst_cycles", "kv_items", "measured_timing", "random_episode", "result_beats",
            "score_beats", "simulate", "special_numbers", "stimulus"]
 
 #: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
@@ -168,7 +168,8 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
     for episode in episodes:
         results += [score_beats(config, next(alone)) if step.scores else
                     result_beats(config, [next(left) for _ in range(step.queries)]) for step in episode.steps]
-    return Stimulus(items, {"result": np.concatenate(results)}, {"result": np.array(targets)},
+    none = np.zeros((0, config.result_layout.payload_bytes), np.uint8)
+    return Stimulus(items, {"result": np.concatenate([none, *results])}, {"result": np.array(targets)},
                     work=int(counts.max(initial=0)) * config.queries, part=part)
 
 
@@ -314,15 +315,20 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
     return Episode(steps, q, k, v)
 
 
+def burst_cycles(config: PamPuConfig, device: Memory, steps: Sequence[Step]) -> int:
+    """Memory cycles in which the unit takes a burst. Near-bank units can't hold back their memory: the controller sends no
+    burst before the unit has taken the last one."""
+    beats = device.column_bytes / config.beat_bytes * max(
+        (config.burst_clocks(step.queries) for step in steps), default=1)
+    return int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
+
+
 def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, gap_cycles: int = 0,
                     power_limit: bool = True, refresh: bool = False) -> tuple[Any, np.ndarray]:
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
     device = load_memory(memory)
-    # Near-bank units can't hold back their memory: the controller sends no burst before the unit has taken the last one.
-    beats = device.column_bytes / config.beat_bytes * max(
-        (config.burst_clocks(step.queries) for step in steps), default=1)
-    burst_cycles = int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
-    program = attention_program(config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles)
+    program = attention_program(config, device, steps, gap_cycles=gap_cycles,
+                                burst_cycles=burst_cycles(config, device, steps))
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
     arrival_ps = burst_arrivals(config, device, steps, timing) * device.clock_ps
     return timing, np.ceil(arrival_ps * config.clock_mhz / 1e6 - 1e-9).astype(np.int64)
@@ -343,6 +349,8 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
                       int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1,
                       config.scores and bool(rng.integers(2)))
                  for place in range(length)]
+        if not steps[-1].tokens:  # the results of the last step come after all inputs
+            steps[-1] = dataclasses.replace(steps[-1], scores=False)
         episodes.append(random_episode(config, steps, rng, kind=kinds[number % len(kinds)]))
     return episodes
 

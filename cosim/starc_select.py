@@ -57,8 +57,10 @@ def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]],
             epoch=of_cluster, cycle=place * pace if pace > 1 else 0),
     }
     outputs = [one.beats(config) for episode in selected for one in episode]
-    beats = np.array([len(one["last"]) for one in outputs])
-    expected = config.program_layout.pack({name: np.concatenate([one[name] for one in outputs]) for name in outputs[0]})
+    beats = np.array([len(one["last"]) for one in outputs], np.int64)
+    none = {"data": np.zeros((0, config.output_words), np.int64), "last": np.zeros(0, np.int64), "short": np.zeros(0, np.int64)}
+    expected = config.program_layout.pack({name: np.concatenate([none[name], *(one[name] for one in outputs)])
+                                           for name in none})
 
     def part(_: str, epoch: int, at: int) -> str:
         for number in np.flatnonzero(epochs == epoch):
