@@ -685,9 +685,11 @@ class PamPu(wiring.Component):
     def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, leaving):
         def flying(event, cycles, name):
             """How often ``event`` was 1 in the last ``cycles`` cycles, and whether it was 1 ``cycles`` cycles ago."""
-            history = Signal(cycles, name=name)
+            histories[name] = history = Signal(cycles, name=name)
             m.d.sync += history.eq(Cat(event, history))
             return sum(history), history[-1]
+
+        histories = {}
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)
@@ -702,7 +704,8 @@ class PamPu(wiring.Component):
                 Assert((vector.score_valid & tag.whole & tag.alone) == alone_lands,
                        "PamPu: a score alone comes after its latency"),
                 Assert(~alone_lands | (outputs.i.ready & ~vector.output_valid), "PamPu: a score alone finds a place"),
-                Assert((alone_flying == 0) | ~Cat(*tiles.told).any(), "PamPu: m and l leave before scores or after them"),
+                Assert((histories["outputs_flying"] & histories["alone_flying"][2:]) == 0,
+                       "PamPu: no output comes with a score alone"),
             ]
         m.d.comb += [
             Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
@@ -724,6 +727,10 @@ class PamPu(wiring.Component):
             sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
             score_comes = vector.score_valid & (tag.bank == b)
             m.d.comb += [
+                # Tiles are in no stage when a score alone begins, so those in a stage have begun later.
+                *(Assert(~began | ~(histories[f"scores_flying_{b}"][ago:].any() | tiles.ready[b] | (sums_flying != 0)
+                                    | tiles.told[b]), "PamPu: m and l leave before scores or after them")
+                  for ago, began in enumerate(histories["alone_flying"] if config.scores else [])),
                 Assert((score_comes & last_score) == score_lands,
                        "PamPu: a tile's last score comes after its latency"),
                 Assert((sum_comes & (softmax.sum_bank == b)) == sum_lands,

@@ -51,6 +51,7 @@ class TileSequencer(wiring.Component):
             "held": range(3), "older": phase_layout(config), "newer": phase_layout(config),  # V phases that are due
             "chunks": range(config.max_chunks + 1), "more": 1, "ends": 1, "bank": 1,
             **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
+            **({"scores": 1} if config.scores else {}),
         }))
         super().__init__({
             "i": In(stream.Signature(command_layout(config))),
@@ -160,6 +161,7 @@ class TileSequencer(wiring.Component):
                 self.probe.ends.eq(ends),
                 self.probe.bank.eq(bank),
                 *([self.probe.queries.eq(queries)] if config.queries > 1 else []),
+                *([self.probe.scores.eq(scores)] if config.scores else []),
                 Assert(pending | ~(value | flush), "TileSequencer: a V phase is due in the states that offer one"),
                 Assert(flush == (pending & ends & ~value), "TileSequencer: what ends is flushed"),
             ]
