@@ -18,7 +18,7 @@ from ..constraints.units.starc_attention import (
     StarcAttentionWorkload,
 )
 from ..models.memory import Timing, time_program
-from ..models.numerics import from_float64, to_float64
+from ..models.numerics import from_float64
 from ..models.pam.program import MAC, attention_program, burst_arrivals, region_rows
 from ..models.pam.pu import attention, key_scores, local_attention, merge
 from ..models.program import Program
@@ -146,7 +146,8 @@ def stimulus(config: StarcAttentionConfig, episodes: Sequence[Episode],
     leaves = [[pair for pair in zip(one.parts, found, strict=True) if pair[0].work != "select"]
               for one, found in zip(episodes, answers, strict=True)]
     out = pam_pu.stimulus(processing, [_unit_episode([part for part, _ in some], [answer for _, answer in some])
-                                       for some in leaves], [answer.partials for part, answer in flat if part.work == "attend"],
+                                       for some in leaves],
+                          [answer.partials for part, answer in flat if part.work == "attend"],
                           [answer.selection.scores[None] for part, answer in flat if part.work == "scores"])
 
     def part_name(stream: str, epoch: int, at: int) -> str:
@@ -173,8 +174,8 @@ def simulate(config: StarcAttentionConfig, verilog: str, episodes: Sequence[Epis
 
 def random_head(config: StarcAttentionConfig, clusters: int, budget: int, recent: int, tokens: int, head_dim: int,
                 rng: np.random.Generator, *, kind: str = "normal") -> Head:
-    """A head with ``tokens`` tokens in clusters. Keys lie around the centres of their clusters, and a centroid is the mean of
-    its keys. Other kinds are as of :func:`bankside.cosim.pam_pu.random_episode`."""
+    """A head with ``tokens`` tokens in clusters. Keys lie around the centres of their clusters, and a centroid is the mean
+    of its keys. Other kinds are as of :func:`bankside.cosim.pam_pu.random_episode`."""
     io = config.processing.io
     shaped = starc_select.random_selection(config.selection, clusters, budget, recent, tokens, rng)
     if kind != "normal":
@@ -187,8 +188,9 @@ def random_head(config: StarcAttentionConfig, clusters: int, budget: int, recent
     np.add.at(sums, np.repeat(np.arange(clusters), shaped.sizes), keys)
     means = np.where(shaped.sizes[:, None] > 0, sums / np.maximum(shaped.sizes, 1)[:, None], centres)
     keys = np.concatenate([keys, rng.normal(size=(recent, head_dim))])
-    return Head(*(from_float64(values, io) for values in (rng.normal(size=head_dim) * head_dim**-0.5, means)), shaped.sizes,
-                *(from_float64(values, io) for values in (keys, rng.normal(size=keys.shape))), budget, shaped.row, shaped.mask)
+    q, centroids, k, v = (from_float64(values, io) for values in (rng.normal(size=head_dim) * head_dim**-0.5, means, keys,
+                                                                  rng.normal(size=keys.shape)))
+    return Head(q, centroids, shaped.sizes, k, v, budget, shaped.row, shaped.mask)
 
 
 def measured_head(config: StarcAttentionConfig, workload: StarcAttentionWorkload, rng: np.random.Generator) -> Head:

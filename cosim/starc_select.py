@@ -58,7 +58,8 @@ def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]],
     }
     outputs = [one.beats(config) for episode in selected for one in episode]
     beats = np.array([len(one["last"]) for one in outputs], np.int64)
-    none = {"data": np.zeros((0, config.output_words), np.int64), "last": np.zeros(0, np.int64), "short": np.zeros(0, np.int64)}
+    none = {name: np.zeros((0, *more), np.int64)
+            for name, more in (("data", (config.output_words,)), ("last", ()), ("short", ()))}
     expected = config.program_layout.pack({name: np.concatenate([none[name], *(one[name] for one in outputs)])
                                            for name in none})
 

@@ -1341,7 +1341,8 @@ def attention_orders() -> str:
 def attention_clocks() -> str:
     """Clocks of the parts of a head, from memory."""
     r = _measured(select("starc-attention"), "sim")
-    return table(["clusters selected", "tokens wanted", "fetched", "commands", "centroids, clocks", "tail", "attention, clocks"],
+    return table(["clusters selected", "tokens wanted", "fetched", "commands", "centroids, clocks", "tail",
+                  "attention, clocks"],
                  [[r["selected"], r["wanted"], r["fetched"], r["commands"], r["score_cycles"], r["tail_cycles"],
                    r["attention_cycles"]]])
 
@@ -1363,7 +1364,8 @@ def attention_synthesis() -> str:
 
 
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-    select_presets, select_synthesis, select_update, attention_orders, attention_clocks, attention_update, attention_synthesis,
+    select_presets, select_synthesis, select_update,
+    attention_orders, attention_clocks, attention_update, attention_synthesis,
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,

@@ -156,8 +156,8 @@ class StarcAttentionResult(RateResult):
     alone: SelectionOrder = Key(description="one head: its attention follows its selection")
     interleaved: SelectionOrder = Key(description="three heads: centroids of the next head are read before attention")
     max_abs_error: float = Key(description="of the merged output against attention over the selected tokens in binary64")
-    update_cycles: int = Key(description="of a k-means update: 15 iterations of scores of 128 keys and 4 centroids, at full "
-                                         "rate")
+    update_cycles: int = Key(description="of a k-means update: 15 iterations of scores of 128 keys and 4 centroids, at "
+                                         "full rate")
     update_ideal_cycles: int = Key(description="beats of K of the update, a clock for each centroid")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
@@ -165,8 +165,8 @@ class StarcAttentionResult(RateResult):
             *super().figures(workload),
             ("selection", f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, "
                           f"{self.fetched} fetched by {self.commands} commands"),
-            ("from " + self.memory, f"{self.score_cycles} cycles of centroids, {self.tail_cycles} to the end of the program, "
-                                    f"{self.attention_cycles} of attention"),
+            ("from " + self.memory, f"{self.score_cycles} cycles of centroids, {self.tail_cycles} to the end of the "
+                                    f"program, {self.attention_cycles} of attention"),
             *((f"{one.heads} head{'s' if one.heads > 1 else ''}",
                f"{one.cycles} cycles; reads wait {one.exposed_cycles} for programs, "
                f"{100 * one.share_of_attention:.2f} % of attention") for one in (self.alone, self.interleaved)),

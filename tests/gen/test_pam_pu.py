@@ -68,8 +68,8 @@ def stimulus(config, steps, rng, kind):
             for token in range(step.tokens):
                 ends = token % config.tile_tokens == config.tile_tokens - 1 or token == step.tokens - 1
                 final = token // config.tile_tokens == (step.tokens - 1) // config.tile_tokens
-                expected += [int(found[n, token]) | ScoringKind.SCORE.value << flags | final << (flags + 3) | n << (flags + 4)
-                             for n in range(step.queries)]
+                kind = ScoringKind.SCORE.value << flags | final << (flags + 3)
+                expected += [int(found[n, token]) | kind | n << (flags + 4) for n in range(step.queries)]
                 expected[-1] |= ends << (flags + 2)
             continue
         # A pass of the model for each query; the unit gives their partial results tile by tile, O chunk by chunk.

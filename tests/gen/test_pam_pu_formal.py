@@ -293,7 +293,8 @@ class PuContract(StreamProtocol):
         m.d.comb += [
             Assert((kind == expected.as_value()) | next_query | (alone & (expected == Kind.MAXIMUM)),
                    "a partial result is a maximum, a sum, and outputs up to the last"),
-            Assert((kind == Kind.OUTPUT.value) | alone | ~(result.p.last | result.p.final), "only outputs are last or final"),
+            Assert((kind == Kind.OUTPUT.value) | alone | ~(result.p.last | result.p.final),
+                   "only outputs are last or final"),
         ]
         return m
 
@@ -340,8 +341,8 @@ def check_reached(result):
      "a partial result is a maximum, a sum, and outputs up to the last"),
     ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~tiles.occupied[1])",
      "result is stable while stalled"),
-    pytest.param(" | (self._scores_leave(at) & (credits == 0))", "", "PamPu: each place for output is free, reserved, or taken",
-                 marks=pytest.mark.slow),
+    pytest.param(" | (self._scores_leave(at) & (credits == 0))", "",
+                 "PamPu: each place for output is free, reserved, or taken", marks=pytest.mark.slow),
     pytest.param("lately.eq(Cat(take & self._scores_leave(at), lately))", "lately.eq(0)",
                  "PamPu: no output comes with a score alone", marks=pytest.mark.slow),
 ])
