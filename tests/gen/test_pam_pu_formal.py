@@ -119,6 +119,7 @@ class SequencerContract(StreamProtocol):
 
             *([Assert(~(dut.o.valid & ~o.value) | (o.scores == alone), "a K phase says whether it is of scores"),
                Assert(~(dut.o.valid & o.value) | ~o.scores, "a V phase is not of scores"),
+               *(Assert((held <= n) | ~tiles[n].scores, "what is held is not of scores") for n in range(2)),
                Assert(~(keys & alone) | (held == 0), "no tile is held beside scores"),
                Assert(~keys | (probe.scores == alone), "the probe: the step is of scores"),
                Cover(is_key & o.scores & o.final & (summed == 4), "a step of scores of several tiles"),
