@@ -27,7 +27,7 @@ from ..decode.decoder import Decoder
 from ..decode.evaluate import log_softmax
 from ..llm.weights import Model
 from ..numerics.sums import Lists
-from .methods import Full, Method, Quest, Starc, largest, make_method
+from .methods import Full, Method, Quest, largest, make_method
 from .placement import ROW_TOKENS, UNITS, Fetch, Placement, fetch, pages
 
 __all__ = ["Accuracy", "Heads", "Row", "Touched", "accuracy", "difference", "heads_of", "small_accuracy", "touched"]
@@ -116,6 +116,7 @@ class Accuracy:
     queries : of a head, in all texts together
     predicted : tokens that are predicted in the loop
     important : for each budget, mean number of tokens with the largest scores on a page of 16 tokens that has any
+    dense : losses of full attention, in nats; empty without the loop
     """
 
     rows: list[Row]
@@ -123,15 +124,11 @@ class Accuracy:
     queries: int
     predicted: int
     important: dict[int, float]
+    dense: np.ndarray
 
     def row(self, method: str, budget: int) -> Row:
         return next(row for row in self.rows if (row.method, row.budget) == (method, budget))
 
-    def dense(self) -> np.ndarray:
-        """Losses of full attention, in nats."""
-        return self._dense
-
-    _dense: np.ndarray = field(default_factory=lambda: np.empty(0))
 
 
 def difference(losses: np.ndarray, others: np.ndarray) -> tuple[float, float]:
@@ -156,7 +153,8 @@ class _Sums:
         mass = np.einsum("ij,ij->i", weights, chosen, dtype=np.float64)
         # The weights of a query sum to 1 but for rounding. A selection of all tokens has all the mass.
         whole = weights.sum(axis=1, dtype=np.float64)
-        self.figures[layer] += (len(sizes), sizes.sum(), (both / wanted).sum(), (both / sizes).sum(), (mass / whole).sum())
+        self.figures[layer] += (len(sizes), sizes.sum(), (both / wanted).sum(), (both / np.maximum(sizes, 1)).sum(),
+                                (mass / whole).sum())
         mine = slice(head * group, (head + 1) * group)
         for place, value in enumerate((got - want, want)):
             self.error[place, layer, mine] += np.square(value, dtype=np.float64).reshape(group, -1).sum(axis=1)
@@ -203,6 +201,8 @@ def accuracy(model: Model, texts: Sequence[np.ndarray], prompt: int, methods: Se
     if first >= shape.layers:
         raise ConfigError(f"{shape.name}: infinigen attends to all tokens in the first layer, and there is no other")
     for tokens in texts:
+        if prompt < 1:
+            raise ConfigError(f"the prompt must have at least 1 token, not {prompt}")
         if len(tokens) < prompt + 2:
             raise ConfigError(f"a text of {len(tokens)} tokens needs at least two behind the prompt of {prompt}")
     layers = list(range(first, shape.layers))
