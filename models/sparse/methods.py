@@ -208,8 +208,9 @@ class InfiniGen(Method):
 
     The speculation has the previous layer's attention input in place of this layer's, and a ``share`` of the elements.
     Queries and keys are first rotated to the principal directions of the keys, so that few elements hold most of a score.
-    The elements with the largest sum of absolute values of keys and speculated queries are taken. A budget takes the
-    place of InfiniGen's threshold, as in STARC's comparison.
+    The elements with the largest sum of absolute values of keys and speculated queries are taken. The keys that all
+    queries of a call see, and the speculated queries of the call, stand for the prompt's. A budget takes the place of
+    InfiniGen's threshold, as in STARC's comparison.
     """
 
     token_wise = True
@@ -228,7 +229,7 @@ class InfiniGen(Method):
         seen = k[:int(counts.min())].astype(np.float64)
         _, turn = np.linalg.eigh(seen.T @ seen)
         keys, queries = (one.astype(np.float64) @ turn for one in (k, hint))
-        weight = np.abs(keys).sum(axis=0) + np.abs(queries).sum(axis=0)
+        weight = np.abs(keys[:len(seen)]).sum(axis=0) + np.abs(queries).sum(axis=0)
         taken = largest(weight, max(1, round(self.share * k.shape[1])))
         return self._top(queries[:, taken] @ keys[:, taken].T, counts)
 
