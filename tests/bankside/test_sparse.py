@@ -188,8 +188,9 @@ def test_text_pictures_and_orders(capsys, folder, text, tmp_path):
         pair = [rows[one[name], one["budget"]][one["figure"]] for name in ("better", "worse")]
         assert pair == [one["better_value"], one["worse_value"]]
         assert one["holds"] == (pair[0] > pair[1] if one["figure"] == "recall" else pair[0] <= pair[1])
-        told = [note for note in result["notes"] if note.startswith(f"{one['claim']} does not hold at a budget of "
-                                                                    f"{one['budget']}:") and one["worse"] in note]
+        start = (f"{one['claim']} does not hold at a budget of {one['budget']}: {one['figure']} of {one['better']} "
+                 f"{one['better_value']:.4f}, of {one['worse']} ")
+        told = [note for note in result["notes"] if note.startswith(start)]
         assert bool(told) == (not one["holds"])
     code, out, _ = run(capsys, "sparse", *options[:-2], "--no-perplexity", "--methods", "full,starc")
     assert code == 0 and "recall" in out and "full" in out and "tokens wanted" in out
@@ -207,15 +208,15 @@ def test_chains_of_methods():
     (["--budgets", "3/2"], "not '3/2'"), (["--budgets", "16,16"], "budget 16 appears twice"),
     (["--budgets", "16", "--methods", "starc"], "the budget of starc must be at least one cluster of 32 tokens, not 16"),
     (["--budgets", "15", "--methods", "quest"], "the budget of quest must be at least 16 tokens, not 15"),
-    (["--interval", "0"], "the interval between two clusterings must be at least 1 token, not 0"),
-    (["--tokens-per-cluster", "0"], "tokens of a cluster must be at least 1, not 0"),
+    (["--interval", "0", "--methods", "starc", "--budgets", "32"], "the interval between two clusterings must be at least 1 token, not 0"),
+    (["--tokens-per-cluster", "0", "--methods", "starc"], "tokens of a cluster must be at least 1, not 0"),
     (["--methods", "stark"], "unknown method of sparse attention 'stark'; did you mean 'starc'"),
     (["--methods", "top,top"], "method top appears twice"),
     (["--tokens", "200"], "200 tokens are beyond the 128 positions that made-up was made for"),
     (["--tokens", "97"], "story.txt: 96 tokens; 1 times 97 are needed"),
     (["--windows", "97"], "story.txt: 96 tokens; 97 times 1 are needed"),
-    (["--prompt", "95"], "a text of 96 tokens needs at least two behind the prompt of 95"),
-    (["--full-layers", "3"], "layers that attend to all tokens must be 0 to 2, not 3"),
+    (["--prompt", "95", "--methods", "top"], "a text of 96 tokens needs at least two behind the prompt of 95"),
+    (["--full-layers", "3", "--methods", "top"], "layers that attend to all tokens must be 0 to 2, not 3"),
     (["--head", "3.0"], r"head 3\.0 does not exist: made-up has layers 0 to 2 with heads 0 to 3"),
     (["--head", "3"], r"a head must be LAYER\.HEAD"), (["--plot", "x.gif"], r"--plot: a picture ends with \.png"),
     (["--capture", "there"], "a text and a capture can't be used together")])
