@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
 
-__all__ = ["capture_result", "decode_result", "decode_text"]
+__all__ = ["capture_result", "decode_result", "decode_text", "text_tokens"]
 
 #: Bytes of a text file.
 TEXT_BYTES = 1 << 26
@@ -34,7 +34,7 @@ TEXT_BYTES = 1 << 26
 MAP = 48
 
 
-def _text(model: Model, file: str, what: str) -> tuple[np.ndarray, str]:
+def text_tokens(model: Model, file: str, what: str) -> tuple[np.ndarray, str]:
     """Tokens of a text file, and the text."""
     text = read_text(file, what, TEXT_BYTES)
     if not text:
@@ -127,7 +127,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     backend, others = make_backend(system), [make_backend(name) for name in compared]
     model = read_model(SMALL if folder is None else folder)
     note_sources(decode_result, type(backend))
-    given, _ = _text(model, prompt, "a prompt")
+    given, _ = text_tokens(model, prompt, "a prompt")
     more = 0 if forced else 64 if tokens is None else tokens
     if forced:
         given = given[:tokens]
@@ -281,7 +281,7 @@ def capture_result(folder: str, text: str, output: str, *, tokens: int | None = 
 
     note_sources(capture_result)
     model = read_model(folder)
-    found, words = _text(model, text, "a text")
+    found, words = text_tokens(model, text, "a text")
     found = found[:tokens]
     _fits(model, text, len(found))
     head = capture(model, found, output, hashlib.sha256(words.encode()).hexdigest())

@@ -1030,6 +1030,86 @@ class Capture(Envelope):
     steps: int = _key("of the trace")
 
 
+class SparseRow(_Part):
+    """Figures of a method with a budget."""
+
+    method: str
+    budget: int
+    tokens: float = _key("mean number of selected tokens")
+    recall: float = _key("share of the tokens with the largest scores that are selected")
+    precision: float = _key("share of the selected tokens that are among these")
+    mass: float = _key("sum of the selected tokens' weights in full attention")
+    error: float = _key("relative L2 error of the output, mean over heads and layers")
+    recall_by_layer: list[float]
+    perplexity: float | None = _key("decoded with the selection")
+    perplexity_ratio: float | None = _key("to full attention's")
+    ratio_error: float | None = _key("standard error of that ratio")
+    kl_mean_nats: float | None = _key("divergence from full attention's distribution")
+
+
+class SparseOrder(_Part):
+    """An order of two methods that STARC claims."""
+
+    claim: str
+    figure: Literal["recall", "perplexity"]
+    budget: int
+    better: str
+    worse: str
+    better_value: float | None
+    worse_value: float | None
+    standard_errors: float | None = _key("difference over its standard error; only of perplexities")
+    holds: bool
+
+
+class SparseImportant(_Part):
+    budget: int
+    tokens_per_page: float = _key("tokens with the largest scores on a page of 16 that has any")
+
+
+class SparseSelection(_Part):
+    """What a selection of one query reads."""
+
+    method: str
+    wanted: int
+    fetched: int
+    overfetch: int
+    units: int
+    runs: int
+    rows: int
+
+
+class SparseTouched(_Part):
+    layer: int
+    head: int
+    budget: int
+    selections: list[SparseSelection]
+
+
+class Sparse(Envelope):
+    """``bankside sparse``: accuracy of selections of tokens on a text."""
+
+    model: str
+    folder: str
+    model_sha256: str
+    text: str | None
+    capture: str | None
+    tokens: int = _key("of each text")
+    prompt: int = _key("first tokens that attend to all")
+    windows: int = _key("texts")
+    methods: list[str]
+    budgets: list[int]
+    full_layers: int = _key("first layers that attend to all tokens")
+    layers: list[int] = _key("whose figures count")
+    queries: int = _key("of a head, over all texts")
+    predicted: int = _key("tokens whose perplexity counts")
+    reference_perplexity: float | None = _key("of full attention")
+    rows: list[SparseRow]
+    important: list[SparseImportant]
+    orders: list[SparseOrder]
+    touched: SparseTouched | None = _key("with `--picture`")
+    files: dict[str, str]
+
+
 class RestsOn(_Part):
     """Something on which a result rests."""
 
@@ -1067,7 +1147,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
-    "decode": (Decode,), "capture": (Capture,), "asm": (Asm,), "disasm": (Disasm,),
+    "decode": (Decode,), "capture": (Capture,), "sparse": (Sparse,), "asm": (Asm,), "disasm": (Disasm,),
     "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
     "kernels": (Kernels,), "writeback": (Writeback, WritebackCheck), "bench": (Bench,),

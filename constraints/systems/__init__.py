@@ -415,7 +415,7 @@ class Scheduling(Strict):
 class Sparsity(Strict):
     """Which tokens a step activates."""
 
-    mode: Literal["synthetic", "dense", "replay"]
+    mode: Literal["synthetic", "dense", "replay", "method"]
     compression: float = Field(default=8, ge=1, le=1e6, strict=False)
     spread: float = Field(default=1.5, ge=0, le=8, strict=False)
     keep: float = Field(default=0.8, ge=0, le=0.9999, strict=False)
@@ -423,6 +423,9 @@ class Sparsity(Strict):
     recent: int = Field(default=16, ge=0, le=1 << 20)
     trace: str | None = Field(default=None, description="file of attention traces for mode replay")
     stretch: bool = Field(default=False, description="whether positions of a trace are scaled to other contexts")
+    method: str | None = Field(default=None, description="method of sparse attention for mode method")
+    budget: int = Field(default=256, ge=1, le=1 << 30, description="tokens that each head of that method may take")
+    capture: str | None = Field(default=None, description="folder of `bankside capture` with the keys for mode method")
     source: str
 
 

@@ -45,6 +45,8 @@ class Decoder:
     length : tokens decoded so far
     seen : :class:`StepInfo` of the tokens so far
     captured : for each layer, the turned queries, the turned keys and the values of the last call, if ``capture``
+    ahead : for each layer, the turned queries that the previous layer's attention input gives, if ``capture``; None for
+        the first layer
 
     Raises
     ------
@@ -66,6 +68,24 @@ class Decoder:
         self._exact: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(shape.layers)]
         self.seen = StepInfo(error=np.zeros((2, shape.layers, shape.heads)))
         self.captured: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.ahead: list[np.ndarray | None] = []
+
+    def branch(self, backend: Backend) -> Decoder:
+        """A decoder that goes on from here with another selection. This decoder stays as it is.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If one of the two backends is not float32.
+        """
+        if type(self.backend) is not Backend or type(backend) is not Backend:
+            raise ConfigError(f"a decoder of {self.backend.name} can't go on as {backend.name}: both must be float32")
+        other = Decoder(self.model, backend, self.room, watch=self.watch, capture=self.capture)
+        other.length = self.length
+        other._keys, other._values = ([list(parts) for parts in one] for one in (self._keys, self._values))
+        # A float32 cache holds the numbers themselves.
+        other._exact = [list(zip(*pair, strict=True)) for pair in zip(self._keys, self._values, strict=True)]
+        return other
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """Logits of each new token, float32 of shape ``(tokens, vocabulary)``.
@@ -86,7 +106,7 @@ class Decoder:
         sin = (np.sin(angles) * np.where(np.arange(shape.head_dim) < half, -1, 1)).astype(np.float32)
         self.seen.weights = np.zeros((len(tokens), positions[-1] + 1), np.float32)
         self.seen.selected = None if backend.selection is None else np.zeros_like(self.seen.weights)
-        self.captured = []
+        self.captured, self.ahead = [], []
         x, before = backend.embed(model.embedding[tokens]), None
         for number, w in enumerate(self.layers):
             h = backend.norm(x, w["input_layernorm.weight"])
@@ -96,7 +116,7 @@ class Decoder:
                 q, k = (backend.norm(part, w[f"self_attn.{name}_norm.weight"]) for name, part in (("q", q), ("k", k)))
             q, k = backend.rotate(q, cos, sin), backend.rotate(k, cos, sin)
             hint = None
-            if before is not None and backend.selection is not None and backend.selection.ahead:
+            if before is not None and (self.capture or (backend.selection is not None and backend.selection.ahead)):
                 hint = self._linear(w, number, "self_attn.q_proj", before).reshape(q.shape)
                 hint = backend.rotate(backend.norm(hint, w["self_attn.q_norm.weight"]) if shape.qk_norm else hint, cos, sin)
             before = h
@@ -118,6 +138,7 @@ class Decoder:
         shape, backend = self.model.shape, self.backend
         if self.capture:
             self.captured.append((q, k, v))
+            self.ahead.append(hint)
         self._keys[layer].append(backend.keep(k))
         self._values[layer].append(backend.keep(v))
         if self.watch or backend.selection is not None:

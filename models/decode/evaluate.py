@@ -13,7 +13,7 @@ from ..llm.weights import Model
 from .backend import Backend
 from .decoder import Decoder
 
-__all__ = ["Compared", "Run", "Sampling", "compare", "free_run", "perplexity", "teacher_forced"]
+__all__ = ["Compared", "Run", "Sampling", "compare", "free_run", "log_softmax", "perplexity", "teacher_forced"]
 
 
 @dataclass(frozen=True)
@@ -145,7 +145,8 @@ def _error(decoder: Decoder) -> np.ndarray:
     return np.sqrt(wrong / np.where(norm == 0, 1, norm))
 
 
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities in binary64, of the shape of the logits."""
     wide = logits.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         wide = wide - wide.max(axis=-1, keepdims=True)
@@ -154,7 +155,7 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
 
 def perplexity(logits: np.ndarray, tokens: np.ndarray) -> float:
     """Perplexity of tokens, each given those before it. NaN logits give NaN."""
-    found = _log_softmax(logits[:len(tokens) - 1])
+    found = log_softmax(logits[:len(tokens) - 1])
     with np.errstate(over="ignore"):
         return float(np.exp(-found[np.arange(len(tokens) - 1), tokens[1:]].mean()))
 
@@ -170,7 +171,7 @@ def compare(model: Model, run: Run) -> Compared:
     tokens, count = run.tokens, len(run.tokens) - 1
     if count < 1:
         raise ConfigError("a text of one token predicts nothing: at least two are needed")
-    own, exact = _log_softmax(run.logits), _log_softmax(run.reference)
+    own, exact = log_softmax(run.logits), log_softmax(run.reference)
     at = np.arange(count)
     size = _bytes(model, tokens)
     with np.errstate(invalid="ignore", over="ignore"):

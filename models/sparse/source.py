@@ -103,23 +103,20 @@ class Captured:
     Raises
     ------
     :exc:`ConfigError`
-        If the folder is no capture, or a file is not the one that was written, or the capture lacks the layer.
+        If the folder is no capture, or a file is not the one that was written, or does not fit the model's shape, or the
+        capture lacks the layer.
     """
 
     synthetic = False
 
     def __init__(self, folder: str | os.PathLike[str], layer: int) -> None:
-        from ..decode.capture import layers_of
+        from ..decode.capture import read_capture
 
-        found = None
-        for number, tensors in enumerate(layers_of(folder)):
-            if number == layer:
-                found = tensors
-        if found is None:
-            raise ConfigError(f"{os.fspath(folder)}: has layers 0 to {number}, not {layer}")
+        found = read_capture(folder).layer(layer)
         self.name = os.fspath(folder)
         self._q = found["q"].astype(np.float32)
         self._k = np.repeat(found["k"].astype(np.float32), len(self._q) // len(found["k"]), axis=0)
+        self._ahead = found["ahead"].astype(np.float32) if "ahead" in found else None
         self.heads = len(self._q)
 
     def keys(self, tokens: int) -> np.ndarray:
@@ -128,7 +125,7 @@ class Captured:
 
     def queries(self, context: int) -> tuple[np.ndarray, np.ndarray | None]:
         self._check(context)
-        return self._q[:, context - 1], None
+        return self._q[:, context - 1], None if self._ahead is None else self._ahead[:, context - 1]
 
     def _check(self, tokens: int) -> None:
         if tokens > self._k.shape[1]:

@@ -135,15 +135,12 @@ class Node:
         spare = max(int(place.reserve_percent / 100 * first), min(growth * len(attended), first // 4))
         self.requests = self.table.add(attended, attended + growth, spare)
         self.source.added(self.table, self.requests)
-        if isinstance(self.source, SyntheticSource):
-            self.source.settle(self.table)
-        elif isinstance(self.source, DenseSource):
-            self.table.importance[:self.table.size] = 1
+        self.source.settle(self.table)
 
     def settle(self) -> None:
         """Move tokens until Algorithm 2 has nothing left to do. Many steps with their limited budget would reach the
         same state."""
-        if self.system.pim.features.kv_scheduling and not isinstance(self.source, DenseSource):
+        if self.system.pim.features.kv_scheduling and self.source.weighs:
             x, y = self.system.ratios(self.model)
             self.table.schedule(x, y, self.table.tokens)
 
@@ -174,7 +171,7 @@ class Node:
 
     def _score(self, activation: Activation) -> None:
         """Equation 7: importance = lambda score + (1 - lambda) importance before."""
-        if isinstance(self.source, DenseSource):
+        if not self.source.weighs:
             return
         decay = np.float32(self.system.pim.scheduling.decay)
         importance = self.table.importance[:self.table.size]
@@ -254,7 +251,26 @@ class TieredPimSystem(GpuPlatform):
                 raise ConfigError(f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces")
             path = Path(chosen.trace)
             return ReplaySource(path if path.exists() else self.description.path(chosen.trace), chosen.stretch)
+        if chosen.mode == "method":
+            return self._chosen()
         return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
+
+    def _chosen(self) -> SparsitySource:
+        """Activations of a method on the keys of a capture."""
+        from ..decode.capture import read_capture
+        from ..sparse import make_method
+        from ..sparse.source import Captured
+        from ..sparse.tables import Chosen
+
+        chosen = self.pim.sparsity
+        if chosen.method is None or chosen.capture is None:
+            lacking = "method, a method of sparse attention" if chosen.method is None else \
+                "capture, a folder of bankside capture"
+            raise ConfigError(f"{self.name}: sparsity.mode 'method' needs sparsity.{lacking}")
+        path = Path(chosen.capture)
+        folder = path if path.exists() else self.description.path(chosen.capture)
+        return Chosen(make_method(chosen.method, chosen.budget),
+                      [Captured(folder, number) for number in range(read_capture(folder).shape.layers)])
 
     def ratios(self, model: ModelShape) -> tuple[float, float]:
         """Target of the scheduler, ``x`` and ``y``: the values of the system file, else the calibrated values of the
@@ -894,7 +910,9 @@ class TieredPimSystem(GpuPlatform):
                 "settled" if features.kv_scheduling else "fixed", features.source),
             "activation": Assumption(
                 f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression"
-                                                if sparse.mode == "synthetic" else ""),
+                                                if sparse.mode == "synthetic" else
+                                                f", {sparse.method} with {sparse.budget} tokens a head"
+                                                if sparse.mode == "method" else ""),
                 {"mode": sparse.mode, "compression": sparse.compression}, sparse.source),
             "rates": Assumption(
                 "a tier attends at the rate of the timing engine and of its units" if self.pim.rate == "timing" else

@@ -330,6 +330,15 @@ def test_decode_keys(capsys, tmp_path):
     compare("capture", output(capsys, "capture", str(folder), "--text", str(text), "-o", str(tmp_path / "trace")))
 
 
+def test_sparse_keys(capsys, tmp_path):
+    folder, text = write_model(tmp_path / "made-up", context=128), tmp_path / "text"
+    text.write_text("a text of some tokens, and of a few more " * 3)
+    found = output(capsys, "sparse", str(folder), "--text", str(text), "--tokens", "96", "--methods",
+                   "full,sparq,quest,infinigen,starc", "--budgets", "1/2", "--picture", str(tmp_path / "rows.png"),
+                   "--plot", str(tmp_path / "plot.svg"))
+    compare("sparse", found)
+
+
 def test_assembler_keys(capsys, tmp_path):
     text, words = tmp_path / "x.cent", tmp_path / "x.bin"
     text.write_text("SYNC\nEOC\n")

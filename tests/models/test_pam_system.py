@@ -516,7 +516,8 @@ def test_missing_records_name_all_units():
     ("{name: gpu, gb_s: 63}", "{name: card, gb_s: 63}", r"links\.edges: unknown link 'gpu'"),
     ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
     ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),
-    ("  mode: synthetic\n", "  mode: magic\n", r":\d+: sparsity\.mode: input should be 'synthetic', 'dense' or 'replay'"),
+    ("  mode: synthetic\n", "  mode: magic\n",
+     r":\d+: sparsity\.mode: input should be 'synthetic', 'dense', 'replay' or 'method'"),
     ("    memory: ddr4-3200\n", "    memory: hbm3-5.2\n", r"tier 'ddr': hbm3-5\.2 has 16384 rows of 1024 bytes"),
     ("    lockstep: 1\n", "    lockstep: 3\n", r"tier 'ddr': lockstep 3 does not divide its 32 groups"),
     ("    layout: ssd\n", "    layout: sdd\n", r":\d+: tiers\.2\.layout: input should be 'hbm', 'ddr' or 'ssd'"),
@@ -534,6 +535,10 @@ def test_wrong_files(tmp_path, old, new, message):
     ({"scheduling.x": 3.0}, r"scheduling\.x and scheduling\.y must be given together$"),
     ({"sparsity.mode": "replay"}, r"sparsity\.mode 'replay' needs sparsity\.trace"),
     ({"sparsity.mode": "replay", "sparsity.trace": "nowhere.jsonl"}, r"nowhere\.jsonl: no such file or directory$"),
+    ({"sparsity.mode": "method"}, r"sparsity\.mode 'method' needs sparsity\.method, a method of sparse attention$"),
+    ({"sparsity.mode": "method", "sparsity.method": "quest"}, r"needs sparsity\.capture, a folder of bankside capture$"),
+    ({"sparsity.mode": "method", "sparsity.method": "quest", "sparsity.capture": "nowhere"},
+     r"nowhere/capture\.json: no such file or directory$"),
 ])
 def test_wrong_settings(overrides, message):
     with pytest.raises(ConfigError, match=message):
