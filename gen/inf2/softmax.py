@@ -185,6 +185,7 @@ class Inf2Softmax(wiring.Component):
         ]
         if platform == "formal":
             self._check_frames(m, "maximum", moves, first, valid=moves, begins=first, ends=last, depth=0)
+            m.d.comb += Assert((beat == 0) | (rows.o.valid & (beat < count)), "Inf2Softmax: a beat that is due is of a row")
 
     def _find_weights(self, m, platform, scores, maxima, store, sums):
         """Second pass. ``sums`` is a queue that gets something of every row: what divides its weights, or their sum."""

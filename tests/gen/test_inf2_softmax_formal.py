@@ -31,8 +31,8 @@ class SmallConfig(Inf2SoftmaxConfig):
 
 
 def small(**fields):
-    """Two lanes, rows of up to 4 tokens, room for 6 beats and 2 rows."""
-    return SmallConfig(**{"lanes": 2, "groups": 1, "format": "bf16", "max_tokens": 4, "slack_beats": 4, "row_slots": 2,
+    """Two lanes, rows of up to 3 tokens (any of two bits), room for 6 beats and 2 rows."""
+    return SmallConfig(**{"lanes": 2, "groups": 1, "format": "bf16", "max_tokens": 3, "slack_beats": 4, "row_slots": 2,
                           "mask_value": -1.0, "exp_depth": 0, "add_depth": 1, "reciprocal_depth": 1, "quotient_depth": 0,
                           **fields})
 
@@ -40,7 +40,7 @@ def small(**fields):
 ON_CHIP = small()
 STREAMED = small(rows="streamed")
 #: The shortest pipelines: a queue beside them is slower.
-UNDIVIDED = small(lanes=1, division="none", max_tokens=2, row_slots=4)
+UNDIVIDED = small(lanes=1, division="none", row_slots=4)
 
 
 #: Cycles of the bounded proofs.
