@@ -63,8 +63,8 @@ def sparse_result(folder: str | None, *, text: str | None = None, captured: str 
     Raises
     ------
     :exc:`ConfigError`
-        For a model, text or capture that does not fit, a method, budget or option that is not valid, or a file that can't
-        be written.
+        For a model, text or capture that does not fit, or a file that can't be written. A method, budget or option that is
+        not valid raises it too.
     """
     from bankside.models.decode.capture import model_digest, read_capture
     from bankside.models.llm.weights import SMALL, read_model

@@ -120,8 +120,8 @@ class Capture:
         Raises
         ------
         :exc:`ConfigError`
-            If there is no such layer, or the file is not the one that was written, or does not fit the shape, or has a
-            number that is not finite.
+            If there is no such layer, or the file is not the one that was written. A tensor that does not fit the shape or
+            has a number that is not finite raises it too.
         """
         if not 0 <= number < self.shape.layers:
             raise ConfigError(f"{self.path.parent}: has layers 0 to {self.shape.layers - 1}, not {number}")

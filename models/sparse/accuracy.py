@@ -9,8 +9,8 @@ every method:
 - mass: sum of the selected tokens' weights in full attention
 - error: relative L2 error of the attention's output, with the weights of the selected tokens scaled to a sum of 1
 
-For perplexity the tokens behind the prompt are decoded with the selection in the loop: each layer's queries, keys and
-values come from the selections of the layers before.
+For perplexity, the tokens behind the prompt are decoded with the selection in the loop. Each layer's queries, keys and
+values then come from the selections of the layers before.
 """
 
 from __future__ import annotations

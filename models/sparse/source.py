@@ -103,8 +103,8 @@ class Captured:
     Raises
     ------
     :exc:`ConfigError`
-        If the folder is no capture, or a file is not the one that was written, or does not fit the model's shape, or the
-        capture lacks the layer.
+        If the folder is no capture, or the capture lacks the layer. A file that is not the one that was written, or does
+        not fit the model's shape, raises it too.
     """
 
     synthetic = False

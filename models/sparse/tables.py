@@ -1,7 +1,7 @@
 """Block tables and methods: PAM's sources as methods, methods as PAM's sources, PAM's table as a placement.
 
-PAM's sources (:mod:`bankside.models.pam.sparsity`) name the tokens that a step activates for all heads of many requests, and
-see no key. A method sees the keys and queries of one head. Both give positions of tokens:
+PAM's sources (:mod:`bankside.models.pam.sparsity`) name the tokens that a step activates for all heads of many requests.
+They see no key. A method sees the keys and queries of one head. Both give positions of tokens:
 
 - :class:`Activated` is a method whose positions a source gives, on a table of one request.
 - :class:`Chosen` is a source whose tokens a method gives, head by head, on keys of a text.
