@@ -23,7 +23,7 @@ from ..models.numerics.sums import Lists
 from ..models.pam.batch import ListPartials
 from ..models.pam.pu import Partials
 from ..models.pam.ru import Partial, Reduced
-from .live import Bank, Figures, LivePamPu, Named, PamRequest, Simulations
+from .live import Bank, Figures, LivePamPu, Named, PamRequest, Simulations, Waveform
 from .live_units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
 from .request import Part
 
@@ -80,6 +80,8 @@ class RtlHeads:
                 raise ConfigError(f"{backend.name} has no reduction units")
             if isinstance(backend, PamBackend):
                 for tier in backend.tiers:
+                    if not tier.share:
+                        continue  # it holds no tokens
                     config = tier.slice.processing
                     self._live[tier.name] = stack.enter_context(LivePamPu(
                         part("pam-pu", config), dim, memory=memory, room=-(-room // tier.units), count=processes,
@@ -102,6 +104,9 @@ class RtlHeads:
             else:
                 raise ConfigError(f"{backend.name} has no unit that could be in RTL")
             self._stack = stack.pop_all()
+        watched = min(self.heads)
+        for live in self._live.values():
+            live.watched = watched
         self._watch()
 
     def _no_memory(self, memory: str | None) -> None:
@@ -130,6 +135,10 @@ class RtlHeads:
             total.mismatches += mine.mismatches
         return total.plain()
 
+    def waveform(self) -> Waveform | None:
+        """The streams of a unit in the last step that began with the first of the heads."""
+        return next((live.waveform for live in self._live.values() if live.waveform is not None), None)
+
     # Which query it is -----------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
@@ -150,7 +159,7 @@ class RtlHeads:
 
             def reduced(place: Place, tier: Tier, local: ListPartials) -> Reduced:
                 want = model(place, tier, local)
-                if place not in self.places:
+                if place not in self.places or tier.name not in self._merges:
                     return want
                 with self._lock:
                     return self._reduced(place, tier, local, want)
@@ -176,7 +185,9 @@ class RtlHeads:
 
     def _local(self, place: Place, tier: Tier, config: Any, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists,
                want: ListPartials) -> ListPartials:
-        live = self._live[tier.name]
+        live = self._live.get(tier.name)
+        if live is None:
+            return want
         assert isinstance(live, LivePamPu)
         got = dataclasses.replace(want, m=want.m.copy(), l=want.l.copy(), o=want.o.copy())
         pending: list[tuple[slice, PamRequest]] = []

@@ -50,13 +50,14 @@ class Played(Simulations):
         """Play the only episode of a stimulus and compare its outputs. ``gathered``: streams whose items are in the
         memory."""
         targets = {name: int(counts[0]) for name, counts in stimulus.targets.items()}
-        self.unit.start({**stimulus.items, **(gathered or {})}, targets, limit=2 * stimulus.limit(0.0))
+        self.unit.start({**stimulus.items, **(gathered or {})}, targets, limit=2 * stimulus.limit(0.0),
+                        record=self.record(named))
 
         def name(stream: str, at: int) -> str:
             part = stimulus.part(stream, 0, at) if stimulus.part else f"{stream} {at}"
             return f"{named}, {part}"
 
-        step = self.finish(self.unit, stimulus.expected, name)
+        step = self.finish(self.unit, stimulus.expected, name, named)
         self.figures.heads.add((named.layer, named.head))
         self.figures.tokens.add(named.token)
         return step
@@ -253,9 +254,9 @@ class LiveInf2Gemv(KeysAndValues):
         last = (np.arange(len(result)) == len(result) - 1).astype(np.int64)
         expected = {"result": config.result_layout.pack(data=result, last=last)}
         self._tiles = (self._tiles + config.tiles(command.outputs)) % config.blocks
-        self.unit.start(items, {"result": len(result)})
+        self.unit.start(items, {"result": len(result)}, record=self.record(named))
         step = self.finish(self.unit, expected, lambda _, at: f"{named}, {command.mode.name} of {command.tokens} tokens, "
-                                                              f"beat {at}")
+                                                              f"beat {at}", named)
         self.figures.heads.add((named.layer, named.head))
         self.figures.tokens.add(named.token)
         return config.result_layout.unpack(step.outputs["result"])["data"].reshape(-1)[:command.outputs]
