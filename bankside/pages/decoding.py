@@ -134,7 +134,15 @@ def _maps(result: Mapping[str, Any]) -> list[Part]:
 
     height = 4.0 if len(maps) == 2 else 4.6
     caption = "Rows are queries, columns the tokens that they attend to. Colours follow the square root of the weight."
-    return [Part("Maps of attention", Chart(draw, height, 3.8 * len(maps), caption))]
+    cells = []
+    for name, values in maps:
+        rows = [row for row in values if sum(row) > 0]
+        first = sum(row[0] / sum(row) for row in rows) / max(len(rows), 1)
+        own = sum(values[n][n] / sum(values[n]) for n in range(len(values)) if sum(values[n]) > 0) / max(len(rows), 1)
+        cells.append((name, f"{100 * first:.1f}", f"{100 * own:.1f}", f"{100 * max(1 - first - own, 0):.1f}"))
+    size = -(-len(result["tokens"]) // len(dense))
+    numbers = table(("map", f"on the first {size} tokens, %", f"on their own {size}, %", "between, %"), cells)
+    return [Part("Maps of attention", Chart(draw, height, 3.8 * len(maps), caption), tables=(numbers,))]
 
 
 def _heat(axes: Any, values: Sequence[Sequence[float]], tokens: int) -> None:
@@ -179,8 +187,8 @@ def _reads(result: Mapping[str, Any]) -> list[Part]:
     if reads is None:
         return []
     what = {"units": f"access units of {reads['unit_tokens']} keys", "rows": f"rows of {reads['row_tokens']} keys"}
-    series = (("_of_all", "all tokens", "grey"), ("_in_order", "chosen, tokens in order", "blue"),
-              ("", "chosen, where the method places them", "red"))
+    series = (("_of_all", "all tokens", "grey"), ("", "chosen, where the method places them", "red"),
+              ("_in_order", "chosen, tokens in order", "blue"))
     dots = "." if len(reads["tokens"]) < 2 else ""
 
     def draw(figure: Any, narrow: bool) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -94,6 +95,13 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
         whole = teacher_forced(model, answered(backend, rtl.places, rtl), text)
         assert rtl.figures()["tokens"] == 20
     assert np.array_equal(whole.logits, teacher_forced(model, small_pam(), text).logits)
+    # Without tokens in the other tiers they have no simulations.
+    backend = PamBackend("pam", [dataclasses.replace(tier, share=int(tier.name == "hbm")) for tier in small_pam().tiers])
+    backend.merge = trial("pam-tier-merge")
+    with RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl:
+        hbm = teacher_forced(model, answered(backend, rtl.places, rtl), text[:9])
+        assert list(rtl._live) == ["hbm"] and rtl.figures()["tokens"] == 9
+    assert hbm.details["tokens_by_tier"][-1] == [9, 0, 0]
     monkeypatch.setenv(ARGUMENTS, "+wrong=100")
     backend = small_pam()
     with RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl, \
@@ -148,8 +156,15 @@ def test_command_has_figures_of_rtl(model, tmp_path, capsys, monkeypatch):
     command = ["decode", str(model.folder), "--prompt", str(prompt), "--system", "inf2", "--tokens", "2"]
     assert main([*command, "--rtl", "0.0,1.3", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
+    wave = result["rtl"].pop("waveform")
     assert result["rtl"] | {"clocks": 0, "clocks_per_second": 0} == {
         "heads": 2, "tokens": 3, "clocks": 0, "clocks_per_second": 0, "mismatches": 0}
+    # The output of the last query that float32 chose: every value meets a probability.
+    assert (wave["unit"], wave["token"], wave["layer"], wave["head"]) == ("inf2_gemv", 11, 0, 0)
+    assert wave["cycles"] == wave["clocks"] < result["rtl"]["clocks"]
+    results = next(one for one in wave["streams"] if one["stream"] == "result")
+    assert not results["input"] and set(results["payloads"]) == {
+        str(clock) for first, length in results["valid"] for clock in range(first, first + length)}
     assert main([*command, "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert plain["rtl"] is None and plain["tokens"] == result["tokens"] and plain["perplexity"] == result["perplexity"]
