@@ -1401,6 +1401,8 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
                         "of this memory")
     parser.add_argument("--rtl-merge", action="store_true", help="with --rtl: the reduction units of PAM's bank groups are "
                         "in Verilog too")
+    parser.add_argument("--rtl-accelerator", action="store_true", help="with --rtl: INF2's whole accelerator is in "
+                        "Verilog, with its softmax")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
@@ -1414,7 +1416,7 @@ def _decode(arguments: argparse.Namespace) -> int:
                                forced=arguments.teacher_forced, compared=arguments.compare,
                                temperature=arguments.temperature, seed=arguments.seed, measured=arguments.hazards,
                                records=arguments.records, rtl=arguments.rtl, rtl_memory=arguments.rtl_memory,
-                               rtl_merge=arguments.rtl_merge, count=tell)
+                               rtl_merge=arguments.rtl_merge, rtl_accelerator=arguments.rtl_accelerator, count=tell)
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)

@@ -153,7 +153,8 @@ def _runs(bits: np.ndarray) -> list[list[int]]:
 def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int | None = None, forced: bool = False,
                   compared: Sequence[str] = (), temperature: float = 0.0, seed: int = 1, measured: bool = False,
                   records: str | None = None, rtl: str | None = None, rtl_memory: str | None = None,
-                  rtl_merge: bool = False, progress: Callable[[str], None] = lambda text: None,
+                  rtl_merge: bool = False, rtl_accelerator: bool = False,
+                  progress: Callable[[str], None] = lambda text: None,
                   count: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
     """Result of ``bankside decode --json``.
 
@@ -169,6 +170,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         prompt's last token
     rtl_memory : name of a memory at whose cycles keys and values come to that unit
     rtl_merge : put the reduction units of PAM's bank groups in RTL too
+    rtl_accelerator : put INF2's whole accelerator in RTL, not its engine alone
 
     Raises
     ------
@@ -206,7 +208,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         heads = None
         if rtl is not None:
             heads = stack.enter_context(_in_rtl(backend, model, rtl, len(given) + more, 0 if forced else len(given) - 1,
-                                                rtl_memory, rtl_merge, progress))
+                                                rtl_memory, rtl_merge, rtl_accelerator, progress))
         if forced:
             progress(system)
             run = teacher_forced(model, backend, given)
@@ -248,7 +250,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
 
 
 def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, memory: str | None,
-            merge: bool, progress: Callable[[str], None]) -> RtlHeads:
+            merge: bool, accelerator: bool, progress: Callable[[str], None]) -> RtlHeads:
     """Put heads of a backend in RTL. A waveform of a difference goes to ``out/waves``."""
     from bankside.cosim.live_decode import RtlHeads
     from bankside.cosim.request import Part
@@ -264,7 +266,7 @@ def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, me
         return Part(config, generate.verilog(selection), selection.unit.module, generate.latency(selection))
 
     heads = RtlHeads(backend, model.shape, parse_heads(text, model.shape), room, part, first=first, memory=memory,
-                     merge=merge, waves=Path("out/waves"))
+                     merge=merge, accelerator=accelerator, waves=Path("out/waves"))
     answered(backend, heads.places, heads)
     return heads
 

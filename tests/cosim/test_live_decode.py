@@ -62,7 +62,9 @@ def small(name):
     if name == "lol-pim":
         return LolPimBackend("lol-pim", trial("lol-pim-module"))
     backend = make_backend("inf2")
-    backend.config, backend.io = trial("inf2-gemv"), trial("inf2-gemv").io
+    backend.accelerator = trial("inf2-accelerator")
+    backend.config, backend.io = backend.accelerator.gemv, backend.accelerator.gemv.io
+    backend.rule = backend.accelerator.softmax.rule
     return backend
 
 
@@ -111,11 +113,12 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cent", "lol-pim", "inf2"])
-def test_heads_of_other_systems_in_rtl(model, name):
+@pytest.mark.parametrize(("name", "more"), [("cent", {}), ("lol-pim", {}), ("inf2", {}), ("inf2", {"accelerator": True}),
+                                            ("inf2", {"accelerator": True, "memory": "ddr4-2400"})])
+def test_heads_of_other_systems_in_rtl(model, name, more):
     plain = free_run(model, small(name), tokens_of(model, 10), 3)
     backend = small(name)
-    with RtlHeads(backend, model.shape, [(1, 3)], 13, part, first=9) as rtl:
+    with RtlHeads(backend, model.shape, [(1, 3)], 13, part, first=9, **more) as rtl:
         run = free_run(model, answered(backend, rtl.places, rtl), tokens_of(model, 10), 3)
         figures = rtl.figures()
     assert np.array_equal(run.tokens, plain.tokens) and np.array_equal(run.logits, plain.logits)
@@ -130,6 +133,8 @@ def test_what_can_not_be_in_rtl(model, tmp_path, monkeypatch):
         RtlHeads(make_backend("float16"), model.shape, [(0, 0)], 10, part)
     with pytest.raises(ConfigError, match="^inf2: data come to the unit at once, not at the cycles of hbm3-5.2$"):
         RtlHeads(make_backend("inf2"), model.shape, [(0, 0)], 10, part, memory="hbm3-5.2")
+    with pytest.raises(ConfigError, match="^pam has no accelerator$"):
+        RtlHeads(make_backend("pam"), model.shape, [(0, 0)], 10, part, accelerator=True)
     with pytest.raises(ConfigError, match=r"^head dimension must be a multiple of 16 \(lanes\) in 16..256, not 8$"):
         RtlHeads(make_backend("pam"), model.shape, [(0, 0)], 10, part)
     monkeypatch.setenv("PATH", str(tmp_path))
