@@ -93,7 +93,8 @@ def decoding():
                 "payloads": {"170": "77ff"}}]
     return {"command": "decode", "tools": {"numpy": "2"}, "inputs": [], "notes": [], "warnings": [], "model": "made-up",
             "system": "quest-32-pam", "mode": "free", "interrupted": False, "prompt_tokens": 8,
-            "tokens": list(range(tokens)), "pieces": list("def f(x):\n r"), "agrees": [True] * 9 + [False] + [True] * 2, **figures,
+            "tokens": list(range(tokens)),
+            "pieces": list("def f(x):\n r"), "agrees": [True] * 9 + [False] + [True] * 2, **figures,
             "reference": {"perplexity": 4.4, "bits_per_byte": 0.8}, "attention_error": [[1e-3, 2e-3], [0.0, 1e-4]],
             "attention": {"dense": [[1.0, 0.0], [0.5, 0.5]], "selected": [[1.0, 0.0], [1.0, 0.0]]},
             "reads": {**reads, "unit_tokens": 16, "row_tokens": 256, "tokens": [4, 8, 12], "units_of_all": [1, 2, 3],
@@ -291,7 +292,8 @@ def test_decoded_page_has_a_part_for_every_figure():
         assert title in page.words, title
     # command: 1 transfer; kv: valid in 2 to 161, taken in 3 to 72 and 80 to 161; result: 10
     for cells in (["command ▸", "1", "0", "0", "0"], ["kv ▸", "152", "8", "3", "161"],
-                  ["result ◂", "10", "0", "170", "179"], ["hbm: links", "2", "3.000", "2.500", "queries, results"], ["all tokens", "3.00", "1.00"]):
+                  ["result ◂", "10", "0", "170", "179"],
+                  ["hbm: links", "2", "3.000", "2.500", "queries, results"], ["all tokens", "3.00", "1.00"]):
         at = page.cells.index(cells[0])
         assert page.cells[at:at + len(cells)] == cells
     assert any("the step of token 11, layer 0, head 1, 250 clocks, the first 200 of them recorded" in word
