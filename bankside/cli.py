@@ -1326,13 +1326,15 @@ def _rtl(arguments: argparse.Namespace) -> int:
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="*", help="only benchmarks whose names match: "
+                        "'deco*'")
     _json_argument(parser)
 
 
 def _bench(arguments: argparse.Namespace) -> int:
     from .benchmark import run
 
-    result = run(log)
+    result = run(log, arguments.pattern)
     if arguments.json:
         emit(arguments, result)
     return 0
