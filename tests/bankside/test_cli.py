@@ -412,8 +412,8 @@ def test_benchmarks_by_name(monkeypatch, capsys):
 
     rows = {"one": [("a row", 2.0, "s")], "two": [("another", 3.0, "s")]}
     monkeypatch.setattr(benchmark, "_benchmarks", lambda: [(name, lambda name=name: iter(rows[name])) for name in rows])
-    assert cli.main(["bench", "t*", "--json"]) == 0
+    assert main(["bench", "t*", "--json"]) == 0
     out, err = capsys.readouterr()
     assert "another" in out and "a row" not in out and "measuring: two" in err
-    assert cli.main(["bench", "three"]) == 2
+    assert main(["bench", "three"]) == 2
     assert capsys.readouterr().err == "bankside: no benchmark is called 'three': one, two\n"
