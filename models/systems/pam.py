@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ...constraints.document import load
-from ...constraints.errors import ConfigError
+from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FORMATS
 from ...constraints.memory import available
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
 from ...constraints.records import Record
-from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
+from ...constraints.systems import LOCALITIES, RATIOS, LocalityTable, RatioTable, TieredSystemSpec
 from ...constraints.units import pam_interface, pam_pu, pam_ru
 from ...constraints.units.pam_interface import PamInterfaceConfig
 from ...constraints.units.pam_pu import PamPuConfig
@@ -255,7 +255,13 @@ class TieredPimSystem(GpuPlatform):
                 raise ConfigError(f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces")
             path = Path(chosen.trace)
             return ReplaySource(path if path.exists() else self.description.path(chosen.trace), chosen.stretch)
-        return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
+        spread, keep = chosen.spread, chosen.keep
+        if chosen.locality is not None:
+            known = load(LOCALITIES, LocalityTable, "a table of localities").localities
+            if chosen.locality not in known:
+                raise ConfigError(f"{self.name}: sparsity.locality: {nearest('locality', chosen.locality, known)}")
+            spread, keep = known[chosen.locality].spread, known[chosen.locality].keep
+        return SyntheticSource(Locality(chosen.compression, spread, keep, chosen.sink, chosen.recent))
 
     def ratios(self, model: ModelShape) -> tuple[float, float]:
         """Target of the scheduler, ``x`` and ``y``: the values of the system file, else the calibrated values of the
