@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -550,6 +551,14 @@ def test_wrong_files(tmp_path, old, new, message):
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(ConfigError, match=message):
         load_system(path)
+
+
+def test_a_named_locality_gives_spread_and_keep():
+    before, named = (load_system("pam", changes).source().locality for changes in
+                     ({}, {"sparsity.locality": "bankside-small"}))
+    assert (before.spread, before.keep) == (1.5, 0.8) and named == replace(before, spread=1.0802, keep=0.0596)
+    with pytest.raises(ConfigError, match=r"^pam: sparsity\.locality: unknown locality 'small'"):
+        load_system("pam", {"sparsity.locality": "small"}).source()
 
 
 @pytest.mark.parametrize("overrides, message", [
