@@ -182,7 +182,7 @@ def _step(result: Mapping[str, Any]) -> list[Part]:
 
 
 def _reads(result: Mapping[str, Any]) -> list[Part]:
-    """Access units and rows that sparse attention reads, beside those of all tokens."""
+    """Access units and rows that sparse attention reads, beside all of them."""
     reads = result["reads"]
     if reads is None:
         return []

@@ -21,7 +21,8 @@ SAMPLES = 48
 #: Tokens of an access unit of AttAcc's mapping, in which reads are counted.
 UNIT_TOKENS = 16
 
-#: Figures of the reads of a position, after its number of tokens.
+#: Figures of the reads of a position, after its number of tokens: tokens that are taken, access units and rows of their keys
+#: where the method places the tokens, and where tokens lie in order.
 READS = ("wanted", "units", "rows", "units_in_order", "rows_in_order")
 
 
@@ -34,8 +35,7 @@ class StepInfo:
     weights : mean attention of float32 over layers and heads, of shape ``(tokens, all tokens)``
     selected : share of the heads whose query takes a token, of the same shape; None without sparse attention
     reads : what sparse attention reads for some positions of the last call, of shape ``(positions, 1 + READS)``: tokens
-        so far, then means over layers and heads of :data:`READS`: tokens, access units and rows of keys where the method
-        places the tokens, and where they lie in order; None without sparse attention
+        so far, then means over layers and heads of :data:`READS`; None without sparse attention
     error : squared norms of the differences from float32's attention on the same numbers, and of this attention, of shape
         ``(2, layers, heads)``
     """
