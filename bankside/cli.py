@@ -661,7 +661,7 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
-    parser.add_argument("--timeline", metavar="FILE", help="write a decode step of inf2, for ui.perfetto.dev")
+    parser.add_argument("--timeline", metavar="FILE", help="write the spans of a decode step, for ui.perfetto.dev")
     _records_argument(parser)
     layer = parser.add_argument_group("one attention layer on one stack of AttAcc")
     layer.add_argument("--layer", action="store_true", help="time a layer instead of a system")
@@ -1327,13 +1327,15 @@ def _rtl(arguments: argparse.Namespace) -> int:
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="*", help="only benchmarks whose names match: "
+                        "'deco*'")
     _json_argument(parser)
 
 
 def _bench(arguments: argparse.Namespace) -> int:
     from .benchmark import run
 
-    result = run(log)
+    result = run(log, arguments.pattern)
     if arguments.json:
         emit(arguments, result)
     return 0
@@ -1385,8 +1387,8 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", metavar="FILE", required=True, help="text to begin with; with --teacher-forced, the "
                         "text itself")
     parser.add_argument("--system", metavar="S", default="float32", help="what computes the attention: float32, float16, "
-                        "pam, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention before it as "
-                        "in quest-256-pam or window-256-cent")
+                        "pam, pam-hbm, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention "
+                        "before it as in quest-256-pam or window-256-cent")
     parser.add_argument("--tokens", metavar="N", type=positive, help="tokens to generate (default: 64); with "
                         "--teacher-forced, tokens of the text to use (default: all)")
     parser.add_argument("--teacher-forced", action="store_true", help="evaluate the text itself; generate nothing")
@@ -1402,6 +1404,8 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
                         "of this memory")
     parser.add_argument("--rtl-merge", action="store_true", help="with --rtl: the reduction units of PAM's bank groups are "
                         "in Verilog too")
+    parser.add_argument("--rtl-accelerator", action="store_true", help="with --rtl: INF2's whole accelerator is in "
+                        "Verilog, with its softmax")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
@@ -1415,7 +1419,7 @@ def _decode(arguments: argparse.Namespace) -> int:
                                forced=arguments.teacher_forced, compared=arguments.compare,
                                temperature=arguments.temperature, seed=arguments.seed, measured=arguments.hazards,
                                records=arguments.records, rtl=arguments.rtl, rtl_memory=arguments.rtl_memory,
-                               rtl_merge=arguments.rtl_merge, count=tell)
+                               rtl_merge=arguments.rtl_merge, rtl_accelerator=arguments.rtl_accelerator, count=tell)
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)

@@ -791,6 +791,7 @@ class Demo(Envelope):
     sweeps: dict[str, list[dict[str, Any]]]
     sim: dict[str, Any]
     synth: dict[str, Any]
+    decoding: dict[str, Any] = _key("object of `decode`")
     commands: list[str]
     files: list[str]
 
@@ -972,6 +973,60 @@ class DecodeHazard(_Part):
     figures: dict[str, float | int | None]
 
 
+class DecodeReads(_Part):
+    """What sparse attention reads, by column: an entry for each of some positions, means over layers and heads."""
+
+    unit_tokens: int = _key("tokens of an access unit")
+    row_tokens: int = _key("tokens of a row of all banks of a channel")
+    tokens: list[int] = _key("tokens so far")
+    wanted: list[float] = _key("tokens that the method takes")
+    units: list[float] = _key("access units of their keys, where the method places the tokens")
+    rows: list[float] = _key("rows that these units open")
+    units_in_order: list[float] = _key("the same where tokens lie in order of their positions")
+    rows_in_order: list[float]
+    units_of_all: list[int] = _key("the same of all tokens")
+    rows_of_all: list[int]
+
+
+class DecodeSpan(_Part):
+    track: str
+    name: str
+    start_us: float
+    us: float
+
+
+class DecodeTimeLine(_Part):
+    """Spans of a token's step, from the system's model."""
+
+    layers: int = _key("layers that have spans")
+    of_layers: int = _key("layers of the model")
+    spans: list[DecodeSpan]
+
+
+class DecodeStream(_Part):
+    """A stream of a unit in the recorded cycles."""
+
+    stream: str
+    input: bool
+    valid: list[list[int]] = _key("first cycle and length of each run")
+    ready: list[list[int]] = _key("first cycle and length of each run")
+    payloads: dict[str, str] = _key("hexadecimal, by cycle")
+
+
+class DecodeWaveform(_Part):
+    """A step of a head in RTL."""
+
+    unit: str
+    token: int
+    layer: int
+    head: int
+    clock_mhz: float
+    clocks: int = _key("of the whole step")
+    cycles: int = _key("recorded ones, from the step's first on")
+    windows: list[list[int]] = _key("first cycle and end of the parts that have payloads")
+    streams: list[DecodeStream]
+
+
 class DecodeRtl(_Part):
     """Heads that the unit's Verilog computed."""
 
@@ -980,6 +1035,7 @@ class DecodeRtl(_Part):
     clocks: int
     clocks_per_second: float
     mismatches: int
+    waveform: DecodeWaveform | None = _key("the last step that began with the first of the heads")
 
 
 class Decode(Envelope, DecodeFigures):
@@ -1002,6 +1058,7 @@ class Decode(Envelope, DecodeFigures):
     attention_error: list[list[float | None]] = _key(
         "relative L2 error against float32 on the same queries, keys and values, by layer and head")
     attention: DecodeMaps
+    reads: DecodeReads | None = _key("with sparse attention")
     placement: DecodePlacement | None = _key("of a system with tiers")
     details: dict[str, Any] = _key("further figures of the system")
     compared: list[DecodeCompared] = _key("further systems on the same tokens")
@@ -1010,6 +1067,7 @@ class Decode(Envelope, DecodeFigures):
     time_per_token_us: float | None = _key("of a step with as many tokens, from the system's model")
     energy_per_token_mj: float | None
     time_breakdown_us: dict[str, float] | None = _key("parts of that time")
+    time_line: DecodeTimeLine | None = _key("spans of that step")
     records: list[str] = _key("measurement records behind time and energy")
 
 

@@ -328,6 +328,7 @@ def exponential() -> str:
 def demo() -> str:
     from rich.console import Console
 
+    from bankside.decode import decode_text
     from bankside.pages.demo import answer
     from bankside.text import cosimulation_lines, summary_table
 
@@ -338,7 +339,8 @@ def demo() -> str:
     out = io.StringIO()
     Console(file=out, width=104, color_system=None).print(summary_table(data))
     text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-    return "\n".join(["```text", *answer(data["crossover"]), text, *cosimulation_lines(data["sim"]), "```"])
+    return "\n".join(["```text", *answer(data["crossover"]), text, *cosimulation_lines(data["sim"]),
+                      *decode_text(data["decoding"]).splitlines(), "```"])
 
 
 def operators() -> str:

@@ -17,12 +17,12 @@ from typing import Any
 import numpy as np
 
 from ...constraints.document import load
-from ...constraints.errors import ConfigError
+from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FORMATS
 from ...constraints.memory import available
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
 from ...constraints.records import Record
-from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
+from ...constraints.systems import LOCALITIES, RATIOS, LocalityTable, RatioTable, TieredSystemSpec
 from ...constraints.units import pam_interface, pam_pu, pam_ru
 from ...constraints.units.pam_interface import PamInterfaceConfig
 from ...constraints.units.pam_pu import PamPuConfig
@@ -40,6 +40,7 @@ from .platform import GpuPlatform, MicroBatch
 from .reads import move_pj_per_byte, read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
+from .timeline import Span
 from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
@@ -253,7 +254,13 @@ class TieredPimSystem(GpuPlatform):
             return ReplaySource(path if path.exists() else self.description.path(chosen.trace), chosen.stretch)
         if chosen.mode == "method":
             return self._chosen()
-        return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
+        spread, keep = chosen.spread, chosen.keep
+        if chosen.locality is not None:
+            known = load(LOCALITIES, LocalityTable, "a table of localities").localities
+            if chosen.locality not in known:
+                raise ConfigError(f"{self.name}: sparsity.locality: {nearest('locality', chosen.locality, known)}")
+            spread, keep = known[chosen.locality].spread, known[chosen.locality].keep
+        return SyntheticSource(Locality(chosen.compression, spread, keep, chosen.sink, chosen.recent))
 
     def _chosen(self) -> SparsitySource:
         """Activations of a method on the keys of a capture."""
@@ -826,6 +833,24 @@ class TieredPimSystem(GpuPlatform):
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
         return GridServed(self, model, records, refresh)
+
+    def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
+        """The tiers work at the same time, each on tracks of its own below attention."""
+        spans, step = super().layer_spans(model, context, batch, seconds), self.step_at(model, batch, context)
+        whole = next((span for span in spans if span.name == "attention"), None)
+        if whole is None or not self.pim.features.pam_attention:
+            return spans
+        # A step of several stages has each stage's time.
+        scale = whole.seconds / step.attention_s
+        for name, t in step.tiers.items():
+            begun = t.query_s
+            done = begun + max(t.local_s, t.reduce_s)
+            for track, what, start_s, took_s in (
+                    ("links", "queries", 0.0, t.query_s), ("units", "local attention", begun, t.local_s),
+                    ("reduction", "merge in the tier", begun, t.reduce_s), ("links", "results", done, t.return_s)):
+                if took_s > 0:
+                    spans.append(Span(f"{name}: {track}", what, whole.start_s + start_s * scale, took_s * scale))
+        return spans
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         step = self.step_at(model, batch, context)

@@ -324,8 +324,9 @@ def test_decode_keys(capsys, tmp_path):
                      "--compare", "cent")
     sparse = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "window-8-cent", "--teacher-forced")
     half = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "float16", "--teacher-forced")
-    compare("decode", {**decoded, **{key: sparse[key] for key in ("details", "attention")},
-                       **{key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us")}},
+    compare("decode", {**decoded, **{key: sparse[key] for key in ("details", "attention", "reads")},
+                       **{key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us",
+                                                     "time_line")}},
             absent=("rtl",))
     compare("capture", output(capsys, "capture", str(folder), "--text", str(text), "-o", str(tmp_path / "trace")))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -279,6 +280,28 @@ def test_attention_of_one_tier_by_hand():
     assert step.moves == {"ssd-ddr": 0, "ddr-hbm": 0}
 
 
+def test_time_line_of_a_step():
+    """Parts follow each other up to the time of a token; the tiers' spans lie within attention, each as long as its
+    times."""
+    system = load_system("pam")
+    result = system.evaluate(OPT, context=2048, batch=16, records=Records())
+    view = system.timeline(OPT, context=2048, batch=16)
+    own = [span for span in view.spans if ":" not in span.track]
+    assert view.layers == view.of_layers == OPT.layers
+    assert max(span.end_s for span in own) == pytest.approx(result.tpot_ms * 1e-3)
+    assert all(a.end_s == pytest.approx(b.start_s) for a, b in zip(own, own[1:], strict=False))
+    for name, ms in result.breakdown_ms.items():
+        assert 1e3 * sum(span.seconds for span in own if span.name == name.replace("_", " ")) == pytest.approx(ms)
+    first = next(span for span in own if span.name == "attention")
+    tiers = [span for span in view.spans if ":" in span.track and span.args["layer"] == 0]
+    times = result.attention["tiers"]
+    assert {span.track.split(":")[0] for span in tiers} == {name for name, one in times.items() if one["total_us"]}
+    assert max(span.end_s for span in tiers) == pytest.approx(first.end_s)
+    assert min(span.start_s for span in tiers) >= first.start_s
+    local = sum(span.seconds for span in tiers if span.track == "hbm: units")
+    assert local == pytest.approx(times["hbm"]["local_us"] * 1e-6)
+
+
 class Several(Records):
     """Made-up measurements of processing and reduction units of several queries: a clock for each query of a beat."""
 
@@ -529,6 +552,14 @@ def test_wrong_files(tmp_path, old, new, message):
     path.write_text(text.replace(old, new, 1))
     with pytest.raises(ConfigError, match=message):
         load_system(path)
+
+
+def test_a_named_locality_gives_spread_and_keep():
+    before, named = (load_system("pam", changes).source().locality for changes in
+                     ({}, {"sparsity.locality": "bankside-small"}))
+    assert (before.spread, before.keep) == (1.5, 0.8) and named == replace(before, spread=1.0802, keep=0.0596)
+    with pytest.raises(ConfigError, match=r"^pam: sparsity\.locality: unknown locality 'small'"):
+        load_system("pam", {"sparsity.locality": "small"}).source()
 
 
 @pytest.mark.parametrize("overrides, message", [
