@@ -240,8 +240,9 @@ class StarcSystem(AttAccSystem):
                   "links": 0.0 if link is None else moved * link.pj_per_byte}
         # Of all heads of a token, in mJ.
         energy = {name: pj * max(model.kv_heads, self.tp) * model.layers / interval * 1e-9 for name, pj in energy.items()}
-        return {"prompt_flops": prompt, "interval_flops": each, "prompt_gpu_ms": gpu_seconds(prompt, method.prefill) * 1e3,
-                "gpu_us_per_step": cluster / interval * 1e6, "write_bytes": moved, "write_us_per_step": write / interval * 1e6,
+        return {"prompt_flops": prompt, "interval_flops": each, "write_bytes": moved,
+                "prompt_gpu_ms": gpu_seconds(prompt, method.prefill) * 1e3,
+                "gpu_us_per_step": cluster / interval * 1e6, "write_us_per_step": write / interval * 1e6,
                 "us_per_step": step * 1e6, "tpot_ms_with": (seconds + step) * 1e3,
                 "energy_mj_per_token": energy | {"total": sum(energy.values())}}
 
@@ -261,8 +262,8 @@ class StarcSystem(AttAccSystem):
         reads = "a shorter sequence of as many tokens" if spec.reads == "count" else "the access units of these tokens"
         text = json.loads(spec.model_dump_json(exclude={"keys", "source"}))
         return super().assumptions() | {
-            "selection": Assumption(f"heads read {reads}; {spec.method} with a budget of {spec.budget} tokens, access units "
-                                    f"of {spec.unit_tokens}", text, spec.source),
+            "selection": Assumption(f"heads read {reads}; {spec.method} with a budget of {spec.budget} tokens, access "
+                                    f"units of {spec.unit_tokens}", text, spec.source),
             "not_in_attention": Assumption("reads for scores, selecting, clustering and moves of clustered tokens are "
                                            "stated apart and are not in the step", False),
             "keys": Assumption("heads of all requests and layers take the selections of a few heads in turn",
