@@ -73,6 +73,7 @@ class Episode:
     drive : memory from which K and V come while the job runs; None: they have come before
     dram : memory whose pace bounds all accesses; None: a word in every clock
     step_words : words after which the host declares what has come
+    drive_share : accelerators that share the drive, each at the same part of its pace
     """
 
     shards: list[Shard]
@@ -80,6 +81,7 @@ class Episode:
     dram: Memory | None = None
     latency: int = 0
     step_words: int = 1
+    drive_share: int = 1
 
 
 @dataclass
@@ -233,7 +235,7 @@ def _load(config: Inf2AcceleratorConfig, plan: _Plan, episode: Episode, shard: S
     came = np.zeros(size, np.int64)
     if episode.drive is not None and size:
         arrival = stream_arrivals(episode.drive, size, config.word_bytes)
-        came = np.ceil(arrival * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
+        came = np.ceil(arrival * episode.drive_share * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64)
     at = 0
     for name, rows in parts:
         words = _bytes(config, config.rows(rows, fill))
@@ -378,7 +380,11 @@ def bad_jobs(config: Inf2AcceleratorConfig, rng: np.random.Generator) -> list[Sh
 
 
 def stress_episodes(config: Inf2AcceleratorConfig, rng: np.random.Generator, count: int) -> list[Episode]:
-    """Small random jobs with every kind of mask and data, errors among them, with and without a drive."""
+    """Small random jobs with every kind of mask and data, errors among them, with and without a drive.
+
+    Half of the episodes with a drive have one that is slower than the accelerator's reads. Some episodes have masks from
+    memory alone, so the mask of one job follows another's.
+    """
     lanes = config.lanes
     sizes = [n for n in sorted({1, 2, lanes - 1, lanes, lanes + 1, 2 * lanes + 3, 4 * lanes, 5 * lanes, 9 * lanes - 1})
              if 1 <= n <= config.max_tokens]
@@ -388,17 +394,18 @@ def stress_episodes(config: Inf2AcceleratorConfig, rng: np.random.Generator, cou
     bad = bad_jobs(config, rng)
     episodes = []
     for number in range(count):
-        shards = []
-        for _ in range(int(rng.integers(1, 4))):
-            row, kind = int(rng.choice(sizes)), MaskKind(int(rng.integers(len(MaskKind))))
+        shards, slow, masked = [], number % 8 == 2, number % 6 == 3
+        for _ in range(3 if masked else int(rng.integers(1, 4))):
+            row, kind = int(rng.choice(sizes)), MaskKind.BITS if masked else MaskKind(int(rng.integers(len(MaskKind))))
             new = int(rng.choice([0, 1, row, int(rng.integers(0, row + 1))]))
-            job = Job(row - new, int(rng.choice(dims)), new, kind, _mask_length(kind, row, rng))
+            length = row if masked else _mask_length(kind, row, rng)
+            job = Job(row - new, int(rng.choice(dims)), new, kind, length)
             shards.append(random_shard(config, job, rng, kind=KINDS[number % len(KINDS)]))
         if number % 3 == 1:
             first = 2 * int(rng.integers(len(bad) // 2))
             shards += bad[first:first + 2]
         episodes.append(Episode(shards, drive if number % 4 == 2 else None, dram if number % 2 else None,
-                                int(rng.choice([0, 3, 40])), int(rng.choice([1, 7, 64]))))
+                                int(rng.choice([0, 3, 40])), 1 if slow else int(rng.choice([1, 7, 64])), 16 if slow else 1))
     return episodes
 
 

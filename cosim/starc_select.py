@@ -125,8 +125,8 @@ def stress_episodes(config: StarcSelectConfig, rng: np.random.Generator, count: 
             clusters = int(rng.choice([0, 1, config.clusters, *rng.integers(0, min(config.clusters, 64) + 1, 5)]))
             spare = (config.unit_tokens - 1) * clusters if config.padded else 0
             tokens = int(rng.integers(max(most - spare, 0) // 2 + 1)) if clusters else 0
-            recent = int(rng.choice([0, rng.integers(max(most - spare - tokens, 0) // 4 + 1)]))
-            budget = int(rng.choice([0, 1, rng.integers(most + 1), rng.integers(tokens // 2 + 1)]))
+            recent = int(rng.choice(np.array([0, rng.integers(max(most - spare - tokens, 0) // 4 + 1)])))
+            budget = int(rng.choice(np.array([0, 1, rng.integers(most + 1), rng.integers(tokens // 2 + 1)])))
             if config.padded and spare > most:
                 clusters, tokens = 0, 0
             episode.append(random_selection(config, clusters, budget, recent, tokens, rng, kind=KINDS[number % len(KINDS)]))
