@@ -435,7 +435,7 @@ class Eval(Envelope):
     tok_s_per_usd: float | None = _key("of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None)
     accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
     timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
-    method: str | None = _key("of `starc`: which tokens heads read; the following keys up to `selecting` are of `starc` too",
+    method: str | None = _key("of `starc`: which tokens heads read; the keys up to `selecting` are of `starc` too",
                               default=None)
     budget: int | None = _key("tokens of a selection", default=None)
     prompt_tokens: int | None = _key("tokens of the prompt", default=None)

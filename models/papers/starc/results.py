@@ -57,8 +57,8 @@ def full(evidence: Evidence, claim: str) -> Finding:
     found = against(evidence, value, ("full",))
     starc = run(evidence, "starc", DECODES[-1]).more
     return Finding(ends(found), basis(),
-                   f"2,048 / 4,096 / 8,192 steps: {told(found)} %. STARC fetches {starc['fetched']:.0f} tokens a step in the "
-                   "longest run. Energy follows the fetched tokens, as in AttAcc's simulator.", tolerance=TOLERANCE)
+                   f"2,048 / 4,096 / 8,192 steps: {told(found)} %. STARC fetches {starc['fetched']:.0f} tokens a step in "
+                   "the longest run. Energy follows the fetched tokens, as in AttAcc's simulator.", tolerance=TOLERANCE)
 
 
 @CHECKS.of("starc-lat-tok", "starc-en-tok", by=MEASURED)
@@ -105,6 +105,7 @@ def least(evidence: Evidence, claim: str) -> Finding:
         rows.append([run(evidence, name, count).more["rows"] for name in ("quest", "starc")])
     energy = all(out[1::2])
     return Finding(all(out), basis(),
-                   f"Rows that a head opens for K, pages and clusters: {'; '.join(f'{a:.0f} and {b:.0f}' for a, b in rows)}. "
+                   "Rows that a head opens for K, pages and clusters: "
+                   f"{'; '.join(f'{a:.0f} and {b:.0f}' for a, b in rows)}. "
                    f"Pages have {'the least' if energy else 'not the least'} energy, which counts no rows. A shorter "
                    "sequence, all that AttAcc's simulator can be told, has the rows of neighbours.")

@@ -54,7 +54,7 @@ def fetches(evidence: Evidence) -> Series:
 
 
 def clumps(evidence: Evidence) -> Series:
-    """Fetched share of a context of 2,048 tokens, per cent, by budget over context: a real model's heads and made-up keys."""
+    """Fetched share of a context of 2,048 tokens, per cent, by budget over context, of a real model and made-up keys."""
     places = {"1/2": 1 / 2, "1/3": 1 / 3, "1/6": 1 / 6, "1/8": 1 / 8}
     return {f"{method}, {source}": {name: 100 * reads(evidence, source, method, share) for name, share in places.items()}
             for method in ("sparq", "quest", "starc") for source in ("real", "synthetic")}
