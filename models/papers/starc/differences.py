@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...llm import load_model
 from ..difference import Difference
 from ..evidence import Evidence
 from ..verdict import Judgement
-from .common import CHECKS, DECODES, MODEL, attention_mj, batch, run, system
+from .common import CHECKS, DECODES, attention_mj, batch, reduction, run, system
 
-#: Mean context of the longest run, and what the paper's reductions imply for it if latency follows the fetched tokens.
-CONTEXT = 6144
-STARC_SHARE, TOKEN_SHARE = 0.26, 0.26 / 0.69
+#: Requests that are tried for a claim about whole tokens.
+REQUESTS = (16, 32, 48, 64, 96)
+
+
+def paper_end(ours: Any, judged: Judgement) -> tuple[int, float]:
+    """Length of the run of the end of an interval that is farthest off, and the paper's value of it."""
+    place = int(judged.part.strip("[]"))
+    assert judged.ratio
+    return DECODES[0] if place == 0 else DECODES[-1], ours[place] / judged.ratio
 
 
 @CHECKS.off("starc-sys")
@@ -25,35 +30,47 @@ def capacity(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Di
 
 @CHECKS.off("starc-lat-tok", "starc-en-tok")
 def clumping(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    """The clusters of the paper's runs fetch more, as its reductions against all tokens say."""
-    own = run(evidence, "starc", DECODES[-1]).more["fetched"]
-    return Difference(cause="unpublished-input", number="tokens that a head fetches in a step of the longest run with "
-                      "clusters", ours=own, needed=STARC_SHARE * CONTEXT, unit="tokens")
+    """Tokens with which single tokens would take as much as the paper says, on the line between both runs."""
+    decode, wanted = paper_end(ours, judged)
+    own, other = (run(evidence, name, decode) for name in ("starc", "sparq"))
+    value = attention_mj if claim == "starc-en-tok" else (lambda one: float(one.more["attention_us"]))
+    slope = (other.more["fetched"] - own.more["fetched"]) / (value(other) - value(own))
+    needed = own.more["fetched"] + slope * (value(own) / (1 - wanted / 100) - value(own))
+    return Difference(cause="unpublished-input", number=f"tokens that a head fetches in a step of the run of {decode:,} steps "
+                      "if single tokens are chosen, which the clumping of real selections decides",
+                      ours=other.more["fetched"], needed=needed, unit="tokens")
 
 
 @CHECKS.off("starc-lat-full", "starc-eff")
 def fetched(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     own = run(evidence, "starc", DECODES[-1]).more["fetched"]
-    return Difference(cause="unpublished-input", number="tokens that a head fetches in a step of the longest run",
-                      ours=own, needed=STARC_SHARE * CONTEXT, unit="tokens")
+    return Difference(cause="unpublished-input", number="tokens that a head fetches in a step of the longest run", ours=own,
+                      unit="tokens")
 
 
 @CHECKS.off("starc-en-full")
 def fixed(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     """The paper's energy falls less than its latency, so a part of it does not follow the tokens."""
-    own = run(evidence, "starc", DECODES[-1])
-    whole = run(evidence, "full", DECODES[-1])
-    share = (attention_mj(own) / attention_mj(whole) - own.more["fetched"] / whole.more["fetched"])
-    return Difference(cause="unpublished-input", number="share of the energy of attention that does not follow the fetched "
-                      "tokens", ours=100 * max(share, 0.0), needed=100 * (0.33 - STARC_SHARE) / (1 - STARC_SHARE), unit="%")
+    decode, wanted = paper_end(ours, judged)
+    own, whole = (attention_mj(run(evidence, name, decode)) for name in ("starc", "full"))
+    return Difference(cause="unpublished-input", number="share of the energy of attention to all tokens that does not "
+                      f"follow the fetched tokens, run of {decode:,} steps", ours=0.0,
+                      needed=100 * (1 - wanted / 100 - own / whole) / (1 - own / whole), unit="%")
 
 
 @CHECKS.off("starc-tot-lat", "starc-tot-en", "starc-tok-40")
 def requests(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    """The share of attention in a token grows with the requests."""
-    largest = system(**{"stacks.stack_gib": 32.0}).capacity(load_model(MODEL), 1, 1, 1 << 13)
-    return Difference(cause="unpublished-input", number="requests of a run; with stacks of 32 GB, "
-                      f"{largest.largest_batch_with_output} fit", ours=float(batch()), needed=None, unit="requests")
+    """The share of attention in a token grows with the requests. The smallest number tried with the paper's value."""
+    needed = None
+    if claim == "starc-tot-en":
+        decode, wanted = paper_end(ours, judged)
+        for count in REQUESTS:
+            own, other = (run(evidence, name, decode, requests=count).energy_mj_per_token for name in ("starc", "sparq"))
+            if reduction(own, other) >= wanted:
+                needed = float(count)
+                break
+    return Difference(cause="unpublished-input", number="requests of a run", ours=float(batch()), needed=needed,
+                      unit="requests")
 
 
 @CHECKS.off("starc-page-best")
