@@ -16,8 +16,8 @@ from ...systems import Evaluation, evaluate, load_system
 from ...systems.starc import StarcSystem
 from ..evidence import Checks, Evidence, NotCheckable
 
-__all__ = ["ATTENTION", "BUDGET", "BY_ROW", "CHECKS", "DECODES", "METHODS", "MODEL", "PREFILL", "TOKEN_WISE", "attention_mj", "batch",
-           "reads", "real_heads", "reduction", "run", "system"]
+__all__ = ["ATTENTION", "BUDGET", "BY_ROW", "CHECKS", "DECODES", "METHODS", "MODEL", "PREFILL", "TOKEN_WISE",
+           "attention_mj", "batch", "reads", "real_heads", "reduction", "run", "shares", "system"]
 
 CHECKS = Checks()
 
