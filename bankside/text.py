@@ -242,12 +242,12 @@ def evaluation_text(r: dict[str, Any]) -> str:
 
 
 def _selection(r: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """What heads of ``starc`` read, and what is not in the step."""
+    """Reads of a head of ``starc``, and costs beside the step."""
     if "fetched" not in r:
         return []
     made = " (synthetic)" if r["synthetic"] else ""
-    rows = [("selection", f"{r['method']}, budget {r['budget']}: {r['wanted']:.0f} tokens wanted, {r['fetched']:.0f} fetched "
-                          f"in {r['runs']:.0f} runs and {r['rows']:.0f} rows{made}"),
+    rows = [("selection", f"{r['method']}, budget {r['budget']}: {r['wanted']:.0f} tokens wanted, {r['fetched']:.0f} "
+                          f"fetched in {r['runs']:.0f} runs and {r['rows']:.0f} rows{made}"),
             ("attention", f"{r['attention_us']:.1f} us a step; channels wait for {100 * r['waiting']:.1f} % of the reads")]
     clusters, unit = r["clustering"], r["selecting"]
     if clusters:

@@ -54,7 +54,7 @@ class SelectionSpec(Strict):
     key_share: float = Field(default=0.3, gt=0, le=1, strict=False, description="infinigen: share of elements")
     reads: Literal["runs", "count"] = Field(
         default="runs", description="runs: the access units of the selected tokens; count: as many tokens of a shorter "
-                                    "sequence, which is all that AttAcc's simulator can be told")
+                                    "sequence, which is all that AttAcc's simulator takes")
     steps: int = Field(default=16, ge=1, le=1 << 16, description="steps of a run whose selections are computed, at most")
     selector: str | None = Field(default="list", description="starc: preset of `starc-select` whose measured time is "
                                                              "stated; null: none")

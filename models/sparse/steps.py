@@ -35,7 +35,7 @@ class StepSelection:
 def sampled_contexts(first: int, last: int, most: int, interval: int, origin: int = 0) -> np.ndarray:
     """At most ``most`` of the contexts ``first`` to ``last``, ascending, int64.
 
-    Fewer contexts are all taken. Of more, each of ``most`` parts of equal size gives one. Tokens that are not clustered
+    Fewer contexts are all taken. Else ``most`` parts of equal size give one each. Tokens that are not clustered
     yet grow with the context after ``origin``, up to ``interval``. So contexts come with evenly spread remainders of
     ``interval``, in the order of reversed bits. A part smaller than an interval gives its middle.
     """

@@ -122,4 +122,4 @@ def least(evidence: Evidence, claim: str) -> Finding:
                    "Rows that a head opens for K, pages and clusters: "
                    f"{'; '.join(f'{a:.0f} and {b:.0f}' for a, b in rows)}. "
                    f"Pages have {'the least' if energy else 'not the least'} energy, which counts no rows. A shorter "
-                   "sequence, all that AttAcc's simulator can be told, has the rows of neighbours.")
+                   "sequence, which is all that AttAcc's simulator takes, has the rows of neighbours.")

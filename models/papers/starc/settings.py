@@ -74,8 +74,8 @@ def bound(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("starc-eff", by=(Source.RUN, Source.RECORD))
 def fetched(evidence: Evidence, claim: str) -> Finding:
-    """Under the condition of the claim, for the mean contexts of the shortest and the longest run: what tokens would be
-    fetched if latency followed them."""
+    """Tokens that would be fetched if latency followed them, the condition of the claim. Contexts are the means of the
+    shortest and the longest run."""
     ends = {"3072": DECODES[0], "6144": DECODES[-1]}
     ours = {name: run(evidence, "starc", count).more for name, count in ends.items()}
     implied = {name: int(name) * more["attention_us"] / run(evidence, "full", ends[name]).more["attention_us"]
