@@ -641,15 +641,28 @@ EVAL_LAYER: dict[str, dict[str, Any]] = {
 }
 
 
+#: Options of ``eval`` that are keys of a system's file: flags, key, and what argparse needs.
+EVAL_KEYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "--devices": ("device.count", {"metavar": "N", "type": positive, "help": "devices of cent"}),
+    "--method": ("selection.method", {"metavar": "M", "help": "of starc: which tokens heads read; full, window, quest, "
+                                      "sparq, infinigen, starc or top"}),
+    "--budget": ("selection.budget", {"metavar": "B", "type": int, "help": "of starc: tokens of a selection"}),
+    "--prefill": ("selection.prompt_tokens", {"metavar": "P", "type": positive, "help": "of starc: tokens of the prompt; "
+                                              "the first step attends to one more"}),
+}
+
+
 def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list), or attacc with --layer")
-    parser.add_argument("--model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json")
+    parser.add_argument("--model", metavar="NAME|FILE", help="language model, or a Hugging Face config.json (default of "
+                        "starc: llama-7b)")
     _changes_argument(parser)
     parser.add_argument("--context", metavar="N", type=positive, help="tokens in the KV cache of a request (default: 4096)")
     parser.add_argument("--batch", metavar="B", type=positive, help="requests that decode together (default: 16; of "
                         "cent, a request for each stage)")
-    parser.add_argument("--devices", metavar="N", type=positive, help="devices of cent")
-    parser.add_argument("--output-tokens", metavar="N", type=positive,
+    for flag, (_, options) in EVAL_KEYS.items():
+        parser.add_argument(flag, **options)
+    parser.add_argument("--output-tokens", "--decode", metavar="N", type=positive,
                         help="tokens to generate; the context grows by one with each (default: 1)")
     parser.add_argument("--instances", metavar="I", type=positive, help="copies of the system that share the batch "
                         "(default: 1)")
@@ -690,12 +703,22 @@ def _eval(arguments: argparse.Namespace) -> int:
             print(layer_text(timed))
         return 0
     changes = system_changes(arguments.changes)
-    if arguments.model is not None:     # a key of the system's file
-        for key, value in (("quirks", given.pop("quirks", None)), ("device.count", arguments.devices)):
+    if arguments.model is None and arguments.system != "attacc":
+        from bankside.models.systems import load_system
+
+        arguments.model = load_system(arguments.system).default_model
+    if arguments.model is not None:     # keys of the system's file
+        keys = [("quirks", given.pop("quirks", None)),
+                *((key, getattr(arguments, flag[2:])) for flag, (key, _) in EVAL_KEYS.items())]
+        for key, value in keys:
             if value is not None:
                 if key in changes:
                     raise ConfigError(f"--set {key} and its option can't be combined")
                 changes[key] = value
+    if arguments.prefill is not None:
+        if arguments.context is not None:
+            raise ConfigError("--prefill P is --context P+1 with a prompt of P tokens; give one of them")
+        arguments.context = arguments.prefill + 1
     if given or (arguments.system == "attacc" and arguments.model is None):
         what = names[next(iter(given))] if given else "attacc"
         raise ConfigError(f"{what} needs --layer")

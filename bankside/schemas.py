@@ -363,6 +363,27 @@ class CentController(_Part):
     slowest_mhz: list[float] | None = _key("its clock in the process, an estimate without and with wires")
 
 
+class Clustering(_Part):
+    prompt_flops: int = _key("operations of the prompt's clustering, a head")
+    interval_flops: int = _key("operations of the clustering of an interval, a head")
+    prompt_gpu_ms: float = _key("the prompt's clustering, all heads and layers")
+    gpu_us_per_step: float = _key("clustering of intervals, the share of a step")
+    write_bytes: int = _key("keys and values of an interval that move to their places, a head")
+    write_us_per_step: float = _key("these moves, the share of a step")
+    us_per_step: float = _key("both")
+    tpot_ms_with: float = _key("`tpot_ms` with both, nothing hidden")
+    energy_mj_per_token: dict[str, float] = _key("by component, and `total`")
+
+
+class Selecting(_Part):
+    unit: str = _key("unit and preset")
+    clusters: int = _key("clusters of the measured selection")
+    tail_us: float = _key("from the last score to the end of the program")
+    share_of_attention: float = _key("a tail in each layer over `attention_us`")
+    measured_share: float | None = _key("the record's share, of attention on `pam-pu`")
+    tpot_ms_with: float = _key("`tpot_ms` with a tail in each layer")
+
+
 class Eval(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
@@ -414,6 +435,25 @@ class Eval(Envelope):
     tok_s_per_usd: float | None = _key("of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None)
     accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
     timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
+    method: str | None = _key("of `starc`: which tokens heads read; the keys up to `selecting` are of `starc` too",
+                              default=None)
+    budget: int | None = _key("tokens of a selection", default=None)
+    prompt_tokens: int | None = _key("tokens of the prompt", default=None)
+    unit_tokens: int | None = _key("tokens of an access unit", default=None)
+    full_layers: int | None = _key("first layers that attend to all tokens", default=None)
+    wanted: float | None = _key("tokens that a head attends to, mean over steps; so the next five", default=None)
+    fetched: float | None = _key("tokens of the access units that it reads", default=None)
+    overfetch: float | None = _key("`fetched` without `wanted`", default=None)
+    units: float | None = _key("access units", default=None)
+    runs: float | None = _key("runs of neighbouring access units", default=None)
+    rows: float | None = _key("rows with some of them, for K; V has as many", default=None)
+    waiting: float | None = _key("share of the reads' time in which a channel waits for another head", default=None)
+    attention_us: float | None = _key("attention on the units, all layers of a step", default=None)
+    scored: float | None = _key("vectors that a head reads to score tokens; not in `attention_us`", default=None)
+    synthetic: bool | None = _key("whether keys and queries are made up", default=None)
+    steps: int | None = _key("steps whose selections were computed", default=None)
+    clustering: Clustering | None = _key("clustering and moves of clustered tokens; not in `tpot_ms`", default=None)
+    selecting: Selecting | None = _key("the unit that selects, from its record; not in `tpot_ms`", default=None)
     dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
 
 

@@ -128,7 +128,19 @@ class Method:
 
     def placement(self, k: np.ndarray, count: int, layer: int | None = None, head: int = 0) -> Placement:
         """Order in which the first ``count`` tokens lie in memory."""
-        return Placement.in_order(count)
+        return self.placements(k, np.array([count]), layer, head)[0]
+
+    def placements(self, k: np.ndarray, counts: np.ndarray, layer: int | None = None, head: int = 0) -> list[Placement]:
+        """Order in which the first tokens lie in memory, for each of several numbers of tokens."""
+        return [Placement.in_order(count) for count in counts.tolist()]
+
+    def learn(self, keys: np.ndarray, layer: int | None = None) -> None:
+        """Prepare for the keys of many heads, float32 of shape ``(heads, tokens, head_dim)``."""
+        check_keys(keys, layer)
+
+    def scored(self, tokens: Any, head_dim: int) -> Any:
+        """Vectors that a head reads to score ``tokens`` tokens, a part of a vector as its share."""
+        return 0.0 * tokens
 
     def _top(self, scores: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """The budget of tokens with the largest scores."""
@@ -161,6 +173,10 @@ class Quest(Method):
     PAGE = 16
     least = PAGE
 
+    def scored(self, tokens: Any, head_dim: int) -> Any:
+        """Two for each page."""
+        return 2.0 * tokens / self.PAGE
+
     def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
              hint: np.ndarray | None) -> np.ndarray:
         count = len(k) // self.PAGE
@@ -178,6 +194,10 @@ class Top(Method):
     """The tokens with the largest scores."""
 
     token_wise = True
+
+    def scored(self, tokens: Any, head_dim: int) -> Any:
+        """All keys."""
+        return 1.0 * tokens
 
     def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
              hint: np.ndarray | None) -> np.ndarray:
@@ -199,8 +219,15 @@ class SparQ(Method):
 
     def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
              hint: np.ndarray | None) -> np.ndarray:
-        taken = largest(np.abs(q), min(self.parts or max(q.shape[1] // 4, 1), q.shape[1]))
+        taken = largest(np.abs(q), self._taken(q.shape[1]))
         return self._top(np.where(taken, q, 0) @ k.T, counts)
+
+    def scored(self, tokens: Any, head_dim: int) -> Any:
+        """The taken elements of all keys."""
+        return tokens * self._taken(head_dim) / head_dim
+
+    def _taken(self, head_dim: int) -> int:
+        return min(self.parts or max(head_dim // 4, 1), head_dim)
 
 
 class InfiniGen(Method):
@@ -230,8 +257,15 @@ class InfiniGen(Method):
         _, turn = np.linalg.eigh(seen.T @ seen)
         keys, queries = (one.astype(np.float64) @ turn for one in (k, hint))
         weight = np.abs(keys[:len(seen)]).sum(axis=0) + np.abs(queries).sum(axis=0)
-        taken = largest(weight, max(1, round(self.share * k.shape[1])))
+        taken = largest(weight, self._taken(k.shape[1]))
         return self._top(queries[:, taken] @ keys[:, taken].T, counts)
+
+    def scored(self, tokens: Any, head_dim: int) -> Any:
+        """The taken elements of all keys."""
+        return tokens * self._taken(head_dim) / head_dim
+
+    def _taken(self, head_dim: int) -> int:
+        return max(1, round(self.share * head_dim))
 
 
 @dataclass(frozen=True)
@@ -304,11 +338,8 @@ class Starc(Method):
         return [(0, self.prefill), *((at, at + self.interval) for at in range(self.prefill, end, self.interval))]
 
     def learn(self, keys: np.ndarray, layer: int | None = None) -> None:
-        """Cluster the keys of many heads at once; :meth:`clusters` then finds them.
-
-        ``keys``: float32 of shape ``(heads, tokens, head_dim)``.
-        """
-        check_keys(keys, layer)
+        """Cluster the keys of many heads at once; :meth:`clusters` then finds them."""
+        super().learn(keys, layer)
         for low, high in self.segments(keys.shape[1]):
             part = keys[:, low:high]
             found = cluster(part, self._count(high - low), iterations=self.iterations, seed=self.seed)
@@ -364,8 +395,18 @@ class Starc(Method):
         chosen[:, :len(rank)] = rank < room[:, found.labels]
         return chosen | recent
 
-    def placement(self, k: np.ndarray, count: int, layer: int | None = None, head: int = 0) -> Placement:
-        return Placement.clustered(self.clusters(k[:count], layer, head).labels, count, self.pad)
+    def placements(self, k: np.ndarray, counts: np.ndarray, layer: int | None = None, head: int = 0) -> list[Placement]:
+        # Later tokens change no earlier cluster.
+        labels = self.clusters(k[:int(counts.max())], layer, head).labels
+        return [Placement.clustered(labels[:self.clustered(count)], count, self.pad) for count in counts.tolist()]
+
+    def scored(self, tokens: Any, head_dim: int) -> Any:
+        """A mean for each cluster."""
+        return tokens / self.tokens_per_cluster
+
+    def clustering_flops(self, tokens: int, head_dim: int) -> int:
+        """Operations of the iterations of a clustering of ``tokens`` keys, two for a multiplication and addition."""
+        return 2 * tokens * self._count(tokens) * head_dim * self.iterations
 
 
 #: Methods by name.

@@ -153,6 +153,8 @@ class System(ABC):
         Components of energy that exist but have no figure in this model.
     longest : :class:`int`
         Largest context, in tokens.
+    default_model : :class:`str` or None
+        Model of the published system, which ``bankside eval`` takes if the user names none.
     tp, pp : :class:`int`
         Devices that share every layer, and stages of layers in series.
 
@@ -172,6 +174,7 @@ class System(ABC):
     files: ClassVar[Mapping[str, Path]] = {}
     not_modelled: ClassVar[tuple[str, ...]] = ("dram_refresh_and_standby", "host")
     longest: ClassVar[int] = 1 << 30
+    default_model: ClassVar[str | None] = None
     tp: int
     pp: int
 

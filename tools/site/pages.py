@@ -80,6 +80,7 @@ SECTIONS = {
         "docs/repro-lol-pim.md": "LoL-PIM, claim by claim",
         "docs/repro-cent.md": "CENT, claim by claim",
         "docs/repro-inf2.md": "INF², claim by claim",
+        "docs/repro-starc.md": "STARC, claim by claim",
     },
     "Reference": {
         "docs/cli.md": "Command line",
