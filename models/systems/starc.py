@@ -54,10 +54,10 @@ class _Grown:
         return self._source.queries(context)
 
 
-#: Sources that systems share, the latest ones.
+#: Made-up sources that systems share, the latest ones.
 _SOURCES: OrderedDict[Any, KeySource] = OrderedDict()
 
-#: Selections that systems share: steps of runs, by everything that decides them.
+#: Selections from them: steps of runs, by everything that decides them.
 _STEPS: OrderedDict[Any, list[StepSelection]] = OrderedDict()
 
 
@@ -107,6 +107,10 @@ class StarcSystem(AttAccSystem):
         # A first layer has no previous one whose input could be used.
         self._full_layers = max(spec.full_layers, int(method.ahead))
         self._all = spec.method == "full"
+        # A captured text is a file, which can be another one the next time.
+        shared = spec.keys.capture is None
+        self._sources: OrderedDict[Any, KeySource] = _SOURCES if shared else OrderedDict()
+        self._steps: OrderedDict[Any, list[StepSelection]] = _STEPS if shared else OrderedDict()
 
     # Measurements ----------------------------------------------------------------------------------------------------
 
@@ -127,13 +131,12 @@ class StarcSystem(AttAccSystem):
 
     def source(self, head_dim: int) -> KeySource:
         """The source of keys and queries."""
-        spec, keys = self.chosen, self.chosen.keys
+        keys = self.chosen.keys
 
         def make() -> KeySource:
             return _Grown(self._source(keys, head_dim))
 
-        return _kept(_SOURCES, 2, (self.description.where, keys.model_dump_json(), head_dim), make) \
-            if spec.method != "full" else self._source(keys, head_dim)
+        return _kept(self._sources, 2, (keys.model_dump_json(), head_dim), make)
 
     def _source(self, keys: KeysSpec, head_dim: int) -> KeySource:
         if keys.capture is not None:
@@ -148,9 +151,9 @@ class StarcSystem(AttAccSystem):
         """Selections at some of the contexts of a run."""
         spec, prompt = self.chosen, self.prompt(contexts)
         at = sampled_contexts(int(contexts[0]), int(contexts[-1]), spec.steps, spec.interval, prompt)
-        key = (self.description.where, spec.model_dump_json(exclude={"full_layers", "reads", "selector", "source"}), prompt,
+        key = (spec.model_dump_json(exclude={"full_layers", "reads", "selector", "source"}), prompt,
                model.head_dim, at.tobytes())
-        return _kept(_STEPS, 64, key, lambda: select_steps(_method(spec, prompt), self.source(model.head_dim), at,
+        return _kept(self._steps, 64, key, lambda: select_steps(_method(spec, prompt), self.source(model.head_dim), at,
                                                            spec.unit_tokens))
 
     def selected_timing(self, model: ModelShape, step: StepSelection, heads: int) -> QueueTiming:
