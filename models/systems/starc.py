@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -36,6 +37,8 @@ from .system import Assumption, Details, StepCost
 from .units import MeasuredUnit, clock_hz
 
 __all__ = ["StarcSystem"]
+
+Value = TypeVar("Value")
 
 
 class _Grown:
@@ -61,7 +64,8 @@ _SOURCES: OrderedDict[Any, KeySource] = OrderedDict()
 _STEPS: OrderedDict[Any, list[StepSelection]] = OrderedDict()
 
 
-def _kept(memo: OrderedDict[Any, Any], most: int, key: Any, make: Any) -> Any:
+def _kept(memo: OrderedDict[Any, Value], most: int, key: Any, make: Callable[[], Value]) -> Value:
+    """The value of a key, made if it is not among the latest ones."""
     if key in memo:
         memo.move_to_end(key)
     else:

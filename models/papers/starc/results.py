@@ -111,7 +111,8 @@ def speed_up(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("starc-page-best", by=MEASURED)
 def least(evidence: Evidence, claim: str) -> Finding:
     """Whether pages have the least latency and energy of attention of all methods in all runs."""
-    out, rows = [], []
+    out: list[bool] = []
+    rows: list[list[float]] = []
     for count in DECODES:
         for value in (attention_us, attention_mj):
             of = {name: value(run(evidence, name, count)) for name in METHODS}
