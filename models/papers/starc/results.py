@@ -77,8 +77,8 @@ def full(evidence: Evidence, claim: str) -> Finding:
 def token_wise(evidence: Evidence, claim: str) -> Finding:
     value = attention_us if claim == "starc-lat-tok" else attention_mj
     found = against(evidence, value, TOKEN_WISE)
-    why = (f"2,048 / 4,096 / 8,192 steps: {told(found)} %. Clumping, fetched of a context with a third of it as budget, "
-           f"sparq: {shares(evidence, 'sparq', 1 / 3)}; starc: {shares(evidence, 'starc', 1 / 3)}.")
+    why = (f"2,048 / 4,096 / 8,192 steps: {told(found)} %. With a third of a context as budget, sparq fetches of it: "
+           f"{shares(evidence, 'sparq', 1 / 3)}. Clusters fetch: {shares(evidence, 'starc', 1 / 3)}.")
     if claim == "starc-en-tok":
         why += by_row(evidence, TOKEN_WISE)
     else:
