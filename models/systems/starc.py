@@ -120,7 +120,7 @@ class StarcSystem(AttAccSystem):
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         super().prepare(model, records, refresh)
-        if model.sliding_window is not None:
+        if model.sliding_window is not None and not self._all:
             raise ConfigError(f"{self.name}: selections need all tokens of a context; {model.name} attends to the last "
                               f"{model.sliding_window} only")
         missing = [] if self.selector is None else self.selector.look_up(records)
