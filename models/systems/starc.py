@@ -94,7 +94,7 @@ class StarcSystem(AttAccSystem):
     """
 
     kind = "starc"
-    schema = StarcSystemSpec
+    schema = StarcSystemSpec  # type: ignore[assignment]
     default_model = "llama-7b"
 
     def __init__(self, description: Description[StarcSystemSpec]) -> None:

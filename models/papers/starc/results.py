@@ -82,8 +82,8 @@ def token_wise(evidence: Evidence, claim: str) -> Finding:
     if claim == "starc-en-tok":
         why += by_row(evidence, TOKEN_WISE)
     else:
-        count = [reduction(attention_us(run(evidence, "starc", one, **{"selection.reads": "count"})),
-                           attention_us(run(evidence, "sparq", one, **{"selection.reads": "count"}))) for one in DECODES]
+        changes: dict[str, Any] = {"selection.reads": "count"}
+        count = against(evidence, attention_us, ("sparq",), **changes)["sparq"]
         why += (f" With a shorter sequence of as many tokens in place of the reads, against sparq: "
                 f"{' / '.join(f'{one:.1f}' for one in count)} %.")
     return Finding(ends(found), basis(), why, tolerance=TOLERANCE)
