@@ -193,7 +193,7 @@ def test_vectors_that_scores_need(method, vectors):
     (["--set", "placement=buffer"], "placement buffer needs selection.unit_tokens 16"),
     (["--method", "quest", "--set", "selection.method=starc"], "--set selection.method and its option can't be combined"),
     (["--prefill", "64", "--context", "65"], "--prefill P is --context P+1 with a prompt of P tokens; give one of them"),
-    (["--set", "selection.keys.capture=nowhere"], "nowhere")])
+    (["--set", "selection.keys.capture=nowhere", "--set", "selection.selector=null"], "nowhere")])
 def test_bad_input_gives_one_line(capsys, arguments, message):
     length = [] if "--context" in arguments else ["--context", "64"]
     assert cli.main(["eval", "starc", *arguments, *length]) == 2
