@@ -302,7 +302,8 @@ def test_decoded_page_has_a_part_for_every_figure():
     assert "ab" in page.words and "2d" in page.words  # digits of payloads
     plain = result | {"reads": None, "rtl": None, "time_line": None, "hazards": None, "placement": None}
     assert {part.title for part in decoded(plain).parts} == {
-        "Text", "Perplexity by system", "Error of attention by layer", "Maps of attention", "A token's step", "Further figures"}
+        "Text", "Perplexity by system", "Error of attention by layer", "Maps of attention", "A token's step",
+        "Further figures"}
 
 
 def test_demo_answers_first(data):
