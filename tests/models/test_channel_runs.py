@@ -1,4 +1,4 @@
-"""Channel programs of CENT and PAM that read runs of access units: dense is one run, and commands follow from the places."""
+"""Channel programs of CENT and PAM that read runs of access units: one run is dense, commands follow from the places."""
 
 from __future__ import annotations
 
@@ -118,7 +118,8 @@ def test_commands_of_a_block_follow_from_the_units(data) -> None:
     columns, per_row, total = mapping.head_dim // 16, 1024 // mapping.head_dim, sum(map(len, units))
     copies = mapping.replicas
     assert sum(size * len(channels) for size, channels, _ in commands(score, "MAC_ABK")) == copies * total * columns
-    spans = [units[first * mapping.group:(first + per_row) * mapping.group] for first in range(0, mapping.kv_heads, per_row)]
+    each = per_row * mapping.group
+    spans = [units[first:first + each] for first in range(0, len(units), each)]
     assert openings(score) == copies * sum(len(np.unique(np.concatenate(own))) for own in spans)
     assert sum(size * len(channels) for size, channels, _ in commands(context, "MAC_ABK")) == \
         copies * total * mapping.value_parts
