@@ -153,6 +153,8 @@ class BlockMapping:
     def key_mask(self, used: np.ndarray) -> int:
         """Mask of the channels that work in a turn. ``used``: for each channel with keys, whether a unit there is read."""
         count = int(used.sum())
+        if not count:
+            return 0
         if count == len(used):
             return self.mask
         if used[:count].all():

@@ -13,12 +13,18 @@ from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.models.cent import BlockMapping, block_program
+from bankside.models.llm import load_model
+from bankside.models.llm.weights import SMALL as SMALL_MODEL
 from bankside.models.memory import time_program
 from bankside.models.memory.aim import FrontEnd
 from bankside.models.pam.program import attention_program
 from bankside.models.pam.selected import selected_program, unit_reads, unit_tokens
 from bankside.models.program import Program, Wait
+from bankside.models.sparse import make_method
 from bankside.models.sparse.placement import units_of
+from bankside.models.sparse.recorded import Recorded, StepSelection
+from bankside.models.systems import load_system
+from bankside.records import RecordFolder
 
 HBM = load_memory("hbm3-5.2")
 
@@ -171,6 +177,59 @@ def test_wrong_runs_of_a_block_are_named(selected, message) -> None:
     with pytest.raises(ConfigError) as caught:
         block_program(SMALL, 1100, selected)
     assert message in str(caught.value) and "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("method", ["quest", "starc"])
+def test_selections_of_the_last_token_are_kept_slot_by_slot(method) -> None:
+    """Query by query, in the order in which the method places tokens. The lists are the method's own."""
+    numbers = np.random.default_rng(3).standard_normal((2, 300, 16)).astype(np.float32)
+    own, kept = make_method(method, 64), Recorded(make_method(method, 64))
+    assert kept.step is None
+    counts = np.tile(np.arange(299, 301), 2)
+    for head, keys in enumerate(numbers):
+        queries = keys[:4] + 1
+        lists = kept.choose(queries, keys, counts, layer=1, head=head, group=2)
+        assert np.array_equal(lists.tokens, own.choose(queries, keys, counts, layer=1, head=head, group=2).tokens)
+        kept.choose(queries, keys, counts, layer=0, head=head, group=2)
+        last = [lists.tokens[lists.first[n]:lists.first[n + 1]] for n in (1, 3)]
+        order = own.placement(keys, 300, 1, head)
+        assert kept.step is not None and kept.step.room == 300
+        assert [slots.tolist() for slots in kept.step.slots[1][2 * head:2 * head + 2]] == [
+            order.of(tokens).tolist() for tokens in last]
+    step = kept.step
+    assert len(step.slots) == 2 and len(step.slots[0]) == 4
+    assert step.fetched(1, 16) == 16 * -(-sum(int(lengths.sum()) for _, lengths in step.runs(1, 16)) // 4)
+
+
+@pytest.fixture(scope="module")
+def small_step():
+    """A step of CENT with a small model at 600 tokens: the system, the model, and its time without a selection."""
+    shape = load_model(SMALL_MODEL)
+    system = load_system("cent").with_split(1, shape.layers)
+    return system, shape, system.evaluate(shape, context=600, batch=1, records=RecordFolder())
+
+
+def test_a_selection_of_all_slots_takes_cents_dense_step(small_step) -> None:
+    system, shape, dense = small_step
+    system.selected = StepSelection(((np.arange(600),) * shape.heads,) * shape.layers, 600)
+    same = system.evaluate(shape, context=600, batch=1, records=RecordFolder())
+    assert same.tpot_ms == pytest.approx(dense.tpot_ms, rel=1e-3)
+    assert same.energy_mj_per_token == pytest.approx(dense.energy_mj_per_token, rel=1e-3)
+
+
+def test_cents_step_follows_the_places_of_a_selection(small_step) -> None:
+    """64 slots side by side take less time than 64 slots in 38 access units, and both less than all."""
+    system, shape, dense = small_step
+    found = []
+    for slots in (np.arange(64), np.unique(np.arange(64) * 599 // 63)):
+        system.selected = StepSelection(((slots,) * shape.heads,) * shape.layers, 600)
+        found.append(system.evaluate(shape, context=600, batch=1, records=RecordFolder()))
+    assert found[0].tpot_ms < found[1].tpot_ms < dense.tpot_ms
+    assert found[0].energy_mj_per_token < found[1].energy_mj_per_token
+    assert any("selection" in meaning for meaning in found[0].assumptions)
+    system.selected = StepSelection(((np.arange(64),) * shape.heads,), 600)
+    with pytest.raises(ConfigError, match="selections are of 1 layers"):
+        system.evaluate(shape, context=600, batch=1, records=RecordFolder())
 
 
 # PAM -------------------------------------------------------------------------------------------------------------------
