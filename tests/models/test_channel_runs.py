@@ -28,8 +28,9 @@ from bankside.records import RecordFolder
 
 HBM = load_memory("hbm3-5.2")
 
-#: 5 channels, 2 heads of K and V with 2 queries each; 7 channels, 9 heads on two turns of the channels.
+#: 5 channels, 2 heads of K and V with 2 queries each, with a shared input and without; 7 channels, 9 heads on two turns.
 SMALL = BlockMapping(hidden=512, heads=4, kv_heads=2, ffn=768, channels=5, max_tokens=4096)
+OWN = replace(SMALL, shared_inputs=False)
 WIDE = BlockMapping(hidden=1152, heads=9, kv_heads=9, ffn=1024, channels=7, max_tokens=4096, shared_inputs=False)
 ATTENTION = ("attn_score", "softmax_scale", "attn_output")
 
@@ -113,7 +114,7 @@ def test_splitting_a_run_changes_no_command(selected, other) -> None:
 def test_commands_of_a_block_follow_from_the_units(data) -> None:
     """Products, and rows that they open, in closed form: a key's row is opened once a turn, for all heads and queries that
     read it; a value's row once for each query and each part of the value."""
-    mapping = data.draw(st.sampled_from([SMALL, WIDE]))
+    mapping = data.draw(st.sampled_from([OWN, WIDE]))
     queries = data.draw(st.sampled_from([mapping.kv_heads, mapping.heads]))
     selected = data.draw(lists(69, queries))
     units = [units_of(*own) for own in selected for _ in range(mapping.heads // queries)]
@@ -230,6 +231,19 @@ def test_cents_step_follows_the_places_of_a_selection(small_step) -> None:
     system.selected = StepSelection(((np.arange(64),) * shape.heads,), 600)
     with pytest.raises(ConfigError, match="selections are of 1 layers"):
         system.evaluate(shape, context=600, batch=1, records=RecordFolder())
+
+
+def test_pams_step_follows_the_places_of_a_selection() -> None:
+    """Slots that share tiles of the banks, and as many slots in all tiles of every group."""
+    shape, found = load_model(SMALL_MODEL), []
+    for slots in (np.arange(4096), np.arange(512), np.arange(512) * 8 % 4096 + np.arange(512) // 64 % 8):
+        system = load_system("pam")
+        system.selected = StepSelection(((np.sort(slots),) * shape.heads,) * shape.layers, 4096)
+        found.append(system.evaluate(shape, context=4096, batch=1, records=RecordFolder()))
+    every, near, far = (one.breakdown_ms["attention"] for one in found)
+    assert near < every and near <= far <= every
+    assert found[1].attention["active_tokens"] == 512 and found[0].attention["active_tokens"] == 4096
+    assert found[1].energy_mj_per_token <= found[2].energy_mj_per_token < found[0].energy_mj_per_token
 
 
 # PAM -------------------------------------------------------------------------------------------------------------------
