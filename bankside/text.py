@@ -226,6 +226,7 @@ def evaluation_text(r: dict[str, Any]) -> str:
     attention = r.get("attention") or {}
     rows += [(f"  tier {name}", _tier(tier)) for name, tier in (attention.get("tiers") or {}).items()]
     rows += _reduction(attention)
+    rows += _selection(r)
     if area:
         rows.append(("die area", _area(area)))
     rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
@@ -238,6 +239,25 @@ def evaluation_text(r: dict[str, Any]) -> str:
     if r["instances"] > 1:
         head += f" over {r['instances']} instances"
     return head + "\n" + _block(rows)
+
+
+def _selection(r: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Reads of a head of ``starc``, and costs beside the step."""
+    if "fetched" not in r:
+        return []
+    made = " (synthetic)" if r["synthetic"] else ""
+    rows = [("selection", f"{r['method']}, budget {r['budget']}: {r['wanted']:.0f} tokens wanted, {r['fetched']:.0f} "
+                          f"fetched in {r['runs']:.0f} runs and {r['rows']:.0f} rows{made}"),
+            ("attention", f"{r['attention_us']:.1f} us a step; channels wait for {100 * r['waiting']:.1f} % of the reads")]
+    clusters, unit = r["clustering"], r["selecting"]
+    if clusters:
+        rows.append(("clustering", f"{clusters['gpu_us_per_step']:.2f} us on the GPUs and "
+                                   f"{clusters['write_us_per_step']:.2f} us of moves a step, not in the time; "
+                                   f"{clusters['tpot_ms_with']:.3f} ms with both"))
+    if unit:
+        rows.append(("selecting", f"{unit['unit']}, {unit['tail_us']:.3f} us a layer, not in the time; "
+                                  f"{unit['tpot_ms_with']:.3f} ms if nothing hides it"))
+    return rows
 
 
 def steady_text(r: dict[str, Any]) -> str:

@@ -57,8 +57,11 @@ def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]],
             epoch=of_cluster, cycle=place * pace if pace > 1 else 0),
     }
     outputs = [one.beats(config) for episode in selected for one in episode]
-    beats = np.array([len(one["last"]) for one in outputs])
-    expected = config.program_layout.pack({name: np.concatenate([one[name] for one in outputs]) for name in outputs[0]})
+    beats = np.array([len(one["last"]) for one in outputs], np.int64)
+    none = {name: np.zeros((0, *more), np.int64)
+            for name, more in (("data", (config.output_words,)), ("last", ()), ("short", ()))}
+    expected = config.program_layout.pack({name: np.concatenate([none[name], *(one[name] for one in outputs)])
+                                           for name in none})
 
     def part(_: str, epoch: int, at: int) -> str:
         for number in np.flatnonzero(epochs == epoch):

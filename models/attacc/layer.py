@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -265,7 +266,7 @@ class LayerTimer:
     def time(self, layer: AttentionLayer) -> QueueTiming:
         """Time and commands of the layer on one stack."""
         shape, runs = layer.shape, layer.runs
-        key = shape, b"" if layer.selected is None else b"".join(part.tobytes() for part in runs)
+        key = shape, b"" if layer.selected is None else hashlib.blake2b(b"".join(part.tobytes() for part in runs)).digest()
         timing = self.known.get(key)
         if timing is None:
             timing = self.known[key] = self.controller.time(_built(shape, runs)[0])

@@ -233,11 +233,27 @@ def _list(shape, runs, out, n, head, mask, base, offset, per_group, first, last,
 
 @compiled
 def _reads(shape, runs, out, n, turn, mask, base, offset, per_group, first, last, phase):
-    """Accesses of all heads of a round."""
+    """Accesses of all heads of a round. Heads with runs of their own have one group after the other in turn: requests go
+    to all channels in one order, and a channel whose queue is full keeps the others waiting."""
     if len(runs.first) == 2:
         return _list(shape, runs, out, n, 0, mask, base, offset, per_group, first, last, phase)
-    for head in range(turn * shape.channels, min((turn + 1) * shape.channels, shape.heads)):
-        n = _list(shape, runs, out, n, head, 1 << head % shape.channels, base, offset, per_group, first, last, phase)
+    low, high = turn * shape.channels, min((turn + 1) * shape.channels, shape.heads)
+    if high - low == 1:
+        return _list(shape, runs, out, n, low, 1, base, offset, per_group, first, last, phase)
+    at, done = runs.first[low:high].copy(), np.zeros(high - low, np.int64)
+    for number in range(first, last):
+        more = False
+        for place in range(high - low):
+            end = runs.first[low + place + 1]
+            while at[place] < end and runs.ends[at[place]] <= number:
+                done[place] = runs.ends[at[place]]
+                at[place] += 1
+            if at[place] < end:
+                group = runs.starts[at[place]] + number - done[place]
+                n = _macs(shape, out, n, 1 << place, base, offset + group * per_group, per_group, phase)
+                more = True
+        if not more:
+            break
     return n
 
 

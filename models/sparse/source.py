@@ -10,7 +10,7 @@ import numpy as np
 
 from ...constraints.errors import ConfigError
 
-__all__ = ["Captured", "KeySource", "Synthetic"]
+__all__ = ["Captured", "Held", "KeySource", "Synthetic"]
 
 
 class KeySource(Protocol):
@@ -96,31 +96,24 @@ class Synthetic:
         return first, first + np.float32(0.3) * scale * random.standard_normal(near.shape, np.float32)
 
 
-class Captured:
-    """Keys and queries of one layer of a captured text (``bankside capture``). Queries that share keys are heads of their
-    own, as on units that take one query.
+class Held:
+    """Keys and queries that are there. Queries that share keys are heads of their own, as on units that take one query.
 
-    Raises
-    ------
-    :exc:`ConfigError`
-        If the folder is no capture, or a file is not the one that was written, or the capture lacks the layer.
+    Parameters
+    ----------
+    q, k : arrays of shapes ``(heads, tokens, head_dim)``; ``k`` may have fewer heads
+    name : of the text, for messages
+    ahead : queries that the layer before knows, of ``q``'s shape
     """
 
     synthetic = False
 
-    def __init__(self, folder: str | os.PathLike[str], layer: int) -> None:
-        from ..decode.capture import layers_of
-
-        found = None
-        for number, tensors in enumerate(layers_of(folder)):
-            if number == layer:
-                found = tensors
-        if found is None:
-            raise ConfigError(f"{os.fspath(folder)}: has layers 0 to {number}, not {layer}")
-        self.name = os.fspath(folder)
-        self._q = found["q"].astype(np.float32)
-        self._k = np.repeat(found["k"].astype(np.float32), len(self._q) // len(found["k"]), axis=0)
-        self.heads = len(self._q)
+    def __init__(self, q: np.ndarray, k: np.ndarray, name: str, ahead: np.ndarray | None = None) -> None:
+        self.name = name
+        self._q = q.astype(np.float32)
+        self._k = np.repeat(k.astype(np.float32), len(q) // len(k), axis=0)
+        self._ahead = None if ahead is None else ahead.astype(np.float32)
+        self.heads = len(q)
 
     def keys(self, tokens: int) -> np.ndarray:
         self._check(tokens)
@@ -128,8 +121,25 @@ class Captured:
 
     def queries(self, context: int) -> tuple[np.ndarray, np.ndarray | None]:
         self._check(context)
-        return self._q[:, context - 1], None
+        return self._q[:, context - 1], None if self._ahead is None else self._ahead[:, context - 1]
 
     def _check(self, tokens: int) -> None:
         if tokens > self._k.shape[1]:
             raise ConfigError(f"{self.name}: has {self._k.shape[1]} tokens, and {tokens} are needed")
+
+
+class Captured(Held):
+    """Keys and queries of one layer of a captured text (``bankside capture``).
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the folder is no capture, or the capture lacks the layer. A file that is not the one that was written, or does
+        not fit the model's shape, raises it too.
+    """
+
+    def __init__(self, folder: str | os.PathLike[str], layer: int) -> None:
+        from ..decode.capture import read_capture
+
+        found = read_capture(folder).layer(layer)
+        super().__init__(found["q"], found["k"], os.fspath(folder), found.get("ahead"))

@@ -11,6 +11,8 @@ idle.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from ...constraints.systems import AttAccSystemSpec
@@ -26,7 +28,10 @@ from .reads import access_pj
 from .results import Cost, RecordSource
 from .system import GIB, Assumption, Details, StepCost
 
-__all__ = ["AttAccSystem", "LayerWork"]
+__all__ = ["AttAccSystem", "LayerWork", "Selected", "work_values"]
+
+#: Runs of access units of each head: first units and lengths.
+Selected = Sequence[tuple[np.ndarray, np.ndarray]]
 
 #: Commands by what they move: reads of banks, writes into buffers, moves between buffers.
 _MACS, _WRITES, _MOVES = tuple(READS.values()), ("WR_GB",), ("MV_SB", "MV_GB")
@@ -49,6 +54,12 @@ class LayerWork:
         self.seconds, self.read_pj, self.reads, self.writes, self.moves = values
 
 
+def work_values(timing: QueueTiming) -> np.ndarray:
+    """Values of a :class:`LayerWork`."""
+    counts = [sum(timing.commands.get(name, 0) for name in names) for names in (_MACS, _WRITES, _MOVES)]
+    return np.array([timing.time_ns * 1e-9, timing.energy_pj["total"], *counts], float)
+
+
 class AttAccSystem(GpuPlatform):
     """See the module."""
 
@@ -66,6 +77,8 @@ class AttAccSystem(GpuPlatform):
             self.transfers = ("attention_send", "attention_receive")
         if spec.softmax is not None:
             self.hidden = ("attention_softmax",)
+        #: Whether a vector lies in the banks of two groups.
+        self.wide = False
 
     def units_bandwidth(self) -> NearMemory:
         stated, stacks = self.pim.bandwidth, self.pim.stacks or self.spec.memory
@@ -113,21 +126,22 @@ class AttAccSystem(GpuPlatform):
         return shared_timer(self.whole_memory, self.pim.quirks, self.pim.power_limit,
                             {READS[self.pim.placement]: cycles} if cycles else None)
 
+    def stack_layer(self, model: ModelShape, tokens: int, heads: int, selected: Selected | None = None) -> AttentionLayer:
+        """One layer of a stack; ``selected``: runs of access units that heads read."""
+        return AttentionLayer(tokens, heads, self.pim.placement, model.dtype_bytes, model.stored_head_dim,
+                              quirks=self.pim.quirks, memory=self.memory, queries=self.together(model)[1],
+                              selected=selected, wide=self.wide)
+
     def timing(self, model: ModelShape, tokens: int, heads: int) -> QueueTiming:
         """Cycles and commands of one layer of a stack."""
-        queries = self.together(model)[1]
-        return self.timer(queries).time(AttentionLayer(
-            tokens, heads, self.pim.placement, model.dtype_bytes, model.stored_head_dim, quirks=self.pim.quirks,
-            memory=self.memory, queries=queries))
+        return self.timer(self.together(model)[1]).time(self.stack_layer(model, tokens, heads))
 
     def layer_work(self, model: ModelShape, tokens: int, heads: int) -> LayerWork:
         """Work of one layer of a stack. With the simulator's quirks all heads are timed. Without, each pair of rounds
         beyond two adds as much as the second pair added to the first."""
 
         def timed(count: int) -> np.ndarray:
-            result = self.timing(model, tokens, count)
-            counts = [sum(result.commands.get(name, 0) for name in names) for names in (_MACS, _WRITES, _MOVES)]
-            return np.array([result.time_ns * 1e-9, result.energy_pj["total"], *counts], float)
+            return work_values(self.timing(model, tokens, count))
 
         pair = 2 * self.memory.channels
         if heads <= 2 * pair or self.pim.quirks:
@@ -136,22 +150,27 @@ class AttAccSystem(GpuPlatform):
         rounds, more = -(-heads // self.memory.channels) / 2 - 2, heads / pair - 2
         return LayerWork(two + np.array([rounds, more, more, more, more]) * (two - one))
 
-    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
-        spec, heads = self.pim, self.heads(model, micro.size)
+    def work(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> tuple[LayerWork, np.ndarray]:
+        """Work of one layer of the busiest stack, and the tokens that a head reads, for each context."""
+        heads = self.heads(model, micro.size)
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         values, where = np.unique(attended, return_inverse=True)
         chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _SAMPLES)).round().astype(int))]
         spread = self.spread(model, heads)
         sampled = np.array([self.layer_work(model, -(-int(tokens) // spread), heads * spread).values for tokens in chosen])
-        work = LayerWork(np.stack([np.interp(values, chosen, column)[where].reshape(np.shape(attended))
-                                   for column in sampled.T]))
+        return LayerWork(np.stack([np.interp(values, chosen, column)[where].reshape(np.shape(attended))
+                                   for column in sampled.T])), attended
+
+    def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
+        spec = self.pim
+        work, read = self.work(model, micro, contexts)
         own, others = model.heads // self.tp, max(model.kv_heads // self.tp, 1)
         out: dict[str, Cost] = {}
         if spec.transfers is not None:
             out["attention_send"] = self._transfer(micro.size * model.columns(own + 2 * others) * model.dtype_bytes)
-        out["attention"] = Cost(work.seconds, *self._energy(model, micro, attended, work))
+        out["attention"] = Cost(work.seconds, *self._energy(model, micro, read, work))
         if spec.softmax is not None:
-            out["attention_softmax"] = self._softmax(model, micro, attended)
+            out["attention_softmax"] = self._softmax(model, micro, read)
         if spec.transfers is not None:
             out["attention_receive"] = self._transfer(micro.size * model.columns(own) * model.dtype_bytes)
         return out

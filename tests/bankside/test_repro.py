@@ -94,14 +94,17 @@ def test_list(capsys):
 def test_list_of_papers(capsys):
     code, out, _ = run(capsys, "--list")
     assert code == 0
-    assert re.search(r"^starc +38 claims, +0 with a check \(result 14, behaviour 0, configuration 24\)  Sparse", out, re.M)
+    assert re.search(r"^starc +38 claims, +38 with a check \(result 14, behaviour 8, configuration 16\)  Sparse", out, re.M)
     listed = json.loads(run(capsys, "--list", "--json")[1])["papers"]
     assert [one["paper"] for one in listed] == ["cent", "inf2", "lol-pim", "pam", "starc"]
     assert (listed[3]["claims"], listed[3]["checks"], len(listed[3]["figures"])) == (134, 134, 6)
 
 
-def test_a_paper_that_has_no_checks(capsys):
-    code, out, _ = run(capsys, "starc", "--json")
+def test_a_paper_that_has_no_checks(capsys, tmp_path):
+    claims = (ROOT / "models" / "papers" / "starc" / "claims.yaml").read_text()
+    file = tmp_path / "other.yaml"
+    file.write_text(claims.replace("name: starc", "name: other", 1))
+    code, out, _ = run(capsys, str(file), "--json")
     counts = json.loads(out)["counts"]
     assert code == 0 and [counts[group]["not-checkable"] for group in counts] == [14, 0, 24]
     assert sum(n for some in counts.values() for n in some.values()) == 38
@@ -114,7 +117,7 @@ def test_a_paper_that_has_no_checks(capsys):
     (["pam", "--claims", ","], "--claims needs at least one id (see bankside repro PAPER --list)"),
     (["pam", "--figure", "table3"],
      "unknown figure of pam 'table3'; did you mean 'table2'? (valid: 10, 11, 12, 13, 9, table2)"),
-    (["starc", "--figure", "1"], "unknown figure of starc '1' (valid: none)"),
+    (["starc", "--figure", "bars"], "unknown figure of starc 'bars' (valid: 11, 12, clumps, reads, sensitivity)"),
     (["pam", "--figure", "table2", "--output", "x.gif"], "--output: a figure is .png, .svg or .pdf, not 'x.gif'"),
     (["pam", "--output", "x.png"], "--output needs --figure"),
     ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),

@@ -27,7 +27,7 @@ class SelectContract(StreamProtocol):
     """The first selection of a unit whose access units are slots:
 
     * its commands read slots in ascending order, and only slots of the head;
-    * no slot of a cluster with a score of NaN is read (the free input ``follow`` picks the cluster);
+    * no slot of a cluster with a score of NaN is read (the free input ``follow`` picks a cluster with tokens);
     * no more slots are read than the budget and the recent tokens.
     """
 
@@ -59,7 +59,7 @@ class SelectContract(StreamProtocol):
         magnitude = cluster.p.score[:15]
         with m.If(enters):
             m.d.sync += [sent.eq(sent + 1), slots.eq(slots + cluster.p.size)]
-            with m.If(self.follow & ~held & (magnitude > 0x7c00)):
+            with m.If(self.follow & ~held & (magnitude > 0x7c00) & (cluster.p.size != 0)):
                 m.d.sync += [held.eq(1), base.eq(slots), size.eq(cluster.p.size)]
         m.d.comb += [
             Assume(~command.valid | (command.p.clusters <= config.clusters), "no more clusters than the store has"),
@@ -85,7 +85,7 @@ class SelectContract(StreamProtocol):
             Assert(~reads | (stop <= slots + recent), "only slots of the head are read"),
             Assert(~reads | (read + line["opsize"] <= budget + recent), "no more is read than budget and recent tokens"),
             Assert(~(reads & held) | (stop <= base) | (first >= base + size), "no slot of a cluster with NaN is read"),
-            Cover(reads & held & (size != 0), "a program beside a cluster with NaN"),
+            Cover(reads & held, "a program beside a cluster with NaN"),
             Cover(leaves & program.p.last & (clusters == 2), "a program of two clusters ends"),
         ]
         return m

@@ -48,6 +48,19 @@ def test_a_round_lasts_as_long_as_its_head_with_the_most_units_and_others_wait()
     assert layer(1024, 2, [short, short]).waiting == 0 == layer(1024, 2).waiting
 
 
+@pytest.mark.parametrize("wide", [False, True])
+def test_channels_do_not_wait_for_a_full_queue_of_another(wide):
+    """16 heads with scattered units of their own: as many reads as the longest queue holds would starve the others, if the
+    requests of one head came after those of another."""
+    random = np.random.default_rng(4)
+    groups = 4096 // (8 if wide else 16)
+    chosen = [units(np.sort(random.choice(groups, 100, replace=False)), np.ones(100, np.int64)) for _ in range(16)]
+    alone = [TIMER.time(layer(4096, 1, [one], wide=wide)).cycles for one in chosen]
+    together = TIMER.time(layer(4096, 16, chosen, wide=wide))
+    assert max(alone) <= together.cycles <= 1.2 * max(alone)
+    assert together.commands["MAC_AB"] == 16 * 100 * (2 if wide else 4)
+
+
 def test_units_of_eight_tokens_read_half_as_much_for_a_lone_token():
     eight, sixteen = layer(1024, 1, [runs(np.array([700]), 8)], wide=True), layer(1024, 1, [runs(np.array([700]), 16)])
     assert (eight.unit_tokens, sixteen.unit_tokens) == (8, 16)

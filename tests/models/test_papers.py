@@ -214,8 +214,15 @@ def test_every_claim_of_pam_has_a_check():
     assert set(checks_of("pam")) == known
 
 
-def test_other_papers_have_none():
-    row = check_claims(load_paper("starc"), Evidence(NoRecords()))[0]
+def test_every_claim_of_starc_has_a_check():
+    assert set(checks_of("starc")) == {claim.id for claim in load_paper("starc").claims}
+
+
+def test_a_file_of_claims_without_a_package_has_none(tmp_path):
+    file = tmp_path / "other.yaml"
+    file.write_text("name: other\ntitle: Another\nclaims: [{id: other-1, source: text, statement: holds, quantity: banks, "
+                    "value: 1, unit: null, conditions: null, kind: config}]\n")
+    row = check_claims(load_paper(file), Evidence(NoRecords()))[0]
     assert (row.verdict, row.ours) == ("not-checkable", None) and "no model" in row.why
 
 

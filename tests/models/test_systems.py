@@ -434,7 +434,7 @@ def test_built_in_systems():
                               "dgx-cpu", "dgx-h100", "dgx", "flexgen", "gpu-a100-pcie", "gpu-a100", "gpu-aimx-pim",
                               "gpu-gddr-8", "gpu-gddr", "gpu-h100-pcie", "gpu-hbm", "gpu-lol-pim", "gpu-only", "inf2",
                               "l-pim", "lol-pim", "ls-pim", "neupims-npu", "neupims", "pam-hbm-only", "pam",
-                              "vllm-offload"]
+                              "starc", "vllm-offload"]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name

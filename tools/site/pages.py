@@ -61,6 +61,7 @@ SECTIONS = {
         "docs/inf2-softmax.md": "inf2-softmax",
         "docs/inf2-accelerator.md": "inf2-accelerator",
         "docs/starc-select.md": "starc-select",
+        "docs/starc-attention.md": "starc-attention",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
@@ -79,6 +80,7 @@ SECTIONS = {
         "docs/repro-lol-pim.md": "LoL-PIM, claim by claim",
         "docs/repro-cent.md": "CENT, claim by claim",
         "docs/repro-inf2.md": "INF², claim by claim",
+        "docs/repro-starc.md": "STARC, claim by claim",
     },
     "Reference": {
         "docs/cli.md": "Command line",
