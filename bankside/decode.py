@@ -199,7 +199,6 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     chosen = None if backend.selection is None else Recorded(backend.selection)
     if chosen is not None:
         backend.selection = chosen
-    given, _ = _text(model, prompt, "a prompt")
     given, _ = text_tokens(model, prompt, "a prompt")
     more = 0 if forced else 64 if tokens is None else tokens
     if forced:
