@@ -420,9 +420,9 @@ class _Builder:
             p.command("SYNC")
 
     def output(self, lists: _Lists) -> None:
-        """Probabilities times values. A channel takes the probabilities of a piece of the units (:func:`_pieces`), and
-        then reads the runs of the piece for each part of the values. Channels with other units work beside each other,
-        and wait for the longest when results are read."""
+        """Probabilities times values. A channel takes the probabilities of a piece of the units (:func:`_pieces`). Then it
+        reads the runs of the piece, for each part of the values. Channels with other units work beside each other, and
+        wait for the longest when results are read."""
         p, m = self.p, self.m
         stride = _ceil(m.max_tokens, ROW)
         if len(lists) == 1:

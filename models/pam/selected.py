@@ -1,7 +1,7 @@
 """Programs of PAM's processing units that read runs of access units: sparse attention from the real places of its tokens.
 
-An *access unit* is the slots that all banks of a channel read together. Slot ``s`` of a head is in bank ``s % banks``, and
-is that bank's token ``s // banks`` (PAM section 6.1: tokens evenly over the banks, at the same row and column in each). So
+An *access unit* is the slots that all banks of a channel read together. PAM (section 6.1) spreads tokens evenly over the
+banks, at the same row and column in each. Slot ``s`` of a head is token ``s // banks`` of bank ``s % banks``. So
 access unit ``u`` is token ``u`` of every bank, and has as many slots as there are banks: 64 in a channel of ``hbm3-5.2``.
 Its keys and its values lie where :meth:`PamPuConfig.address` puts token ``u`` of a bank, tile by tile.
 
@@ -50,12 +50,12 @@ def selected_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step],
                      burst_cycles: int = 0) -> Program:
     """Reads of K and V for ``steps`` that take some of the tokens of each bank.
 
-    The commands are those of :func:`attention_program` if one run has all units.
+    If one run has all units, the commands are the same as in :func:`attention_program`.
 
     Parameters
     ----------
     steps : sequence of :class:`Step`
-        Their tokens are those of the placement in each bank.
+        Each has as many tokens as the placement has in each bank.
     selected : one pair of first units and lengths for all steps, or one for each; None: all units
     key_row, value_row, gap_cycles, burst_cycles : as :func:`attention_program` has them
 

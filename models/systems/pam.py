@@ -718,8 +718,8 @@ class TieredPimSystem(GpuPlatform):
         return self._steps[key]
 
     def _selected_step(self, model: ModelShape, selected: StepSelection) -> Step:
-        """A step in which each head of K and V of each layer reads the slots of its queries: means over heads and layers,
-        and the tiers of the slowest of them. Slots are the tokens of the block table in its order, and nothing moves."""
+        """A step in which each head of K and V reads the slots of its queries. Times are means over heads and layers;
+        tiers are the slowest head's. Slots are the tokens of the block table in its order, and nothing moves."""
         if len(selected.slots) != model.layers:
             raise ConfigError(f"selections are of {len(selected.slots)} layers, {model.name} has {model.layers}")
         node = Node(self, model, np.array([selected.room]), source=DenseSource())

@@ -112,8 +112,8 @@ def test_splitting_a_run_changes_no_command(selected, other) -> None:
 @settings(max_examples=15)
 @given(st.data())
 def test_commands_of_a_block_follow_from_the_units(data) -> None:
-    """Products, and rows that they open, in closed form: a key's row is opened once a turn, for all heads and queries that
-    read it; a value's row once for each query and each part of the value."""
+    """Products and rows that they open, in closed form. A turn opens a row of keys once for all heads and queries that read
+    it. A row of values is opened once for each query and each part of the value."""
     mapping = data.draw(st.sampled_from([OWN, WIDE]))
     queries = data.draw(st.sampled_from([mapping.kv_heads, mapping.heads]))
     selected = data.draw(lists(69, queries))
