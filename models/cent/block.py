@@ -393,8 +393,8 @@ class _Builder:
             with p.loop(whole) as number:
                 span(number, 0, per_row)
         else:
-            for number in range(whole):
-                span(number, number * per_row, per_row)
+            for place in range(whole):
+                span(place, place * per_row, per_row)
         if others:
             span(whole, whole * per_row, others)
 
@@ -436,8 +436,8 @@ class _Builder:
             heads = range(turn, m.kv_heads, m.value_heads)
             for query in range(m.group):
                 alike: dict[bytes, list[int]] = {}
-                for head in heads:
-                    alike.setdefault(lists[head * m.group + query].tobytes(), []).append(head)
+                for own_head in heads:
+                    alike.setdefault(lists[own_head * m.group + query].tobytes(), []).append(own_head)
                 all_pieces = [(m.value_mask(own), _pieces(np.frombuffer(units, np.int64))) for units, own in alike.items()]
                 for number in range(max(len(pieces) for _, pieces in all_pieces)):
                     self._values([(mask, pieces[number]) for mask, pieces in all_pieces if number < len(pieces)],

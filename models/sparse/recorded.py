@@ -14,7 +14,7 @@ from .placement import Placement, runs
 __all__ = ["Recorded", "StepSelection"]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class StepSelection:
     """Slots that one token's queries read.
 

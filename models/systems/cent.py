@@ -397,7 +397,7 @@ class CentSystem(System):
     def point(self, model: ModelShape, tokens: int) -> Point:
         """A token that attends to ``tokens`` tokens. :meth:`prepare` comes first, but not under quirks."""
         tokens = int(model.attended(tokens))
-        key = (model, tokens, id(self.selected))
+        key = (model, tokens, self.selected)
         if key not in self._points:
             if len(self._points) > 1 << 17:
                 self._points.clear()
