@@ -219,13 +219,13 @@ def test_a_selection_of_all_slots_takes_cents_dense_step(small_step) -> None:
 
 
 def test_cents_step_follows_the_places_of_a_selection(small_step) -> None:
-    """64 slots side by side take less time than 64 slots in 38 access units, and both less than all."""
+    """64 slots in all 38 access units take the time of all slots, and 64 slots side by side less."""
     system, shape, dense = small_step
     found = []
     for slots in (np.arange(64), np.unique(np.arange(64) * 599 // 63)):
         system.selected = StepSelection(((slots,) * shape.heads,) * shape.layers, 600)
         found.append(system.evaluate(shape, context=600, batch=1, records=RecordFolder()))
-    assert found[0].tpot_ms < found[1].tpot_ms < dense.tpot_ms
+    assert found[0].tpot_ms < found[1].tpot_ms == pytest.approx(dense.tpot_ms, rel=1e-3)
     assert found[0].energy_mj_per_token < found[1].energy_mj_per_token
     assert any("selection" in meaning for meaning in found[0].assumptions)
     system.selected = StepSelection(((np.arange(64),) * shape.heads,), 600)
