@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from bankside.models.decode import Backend, Compared
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
+    from bankside.models.sparse.recorded import StepSelection
     from bankside.models.systems import System
 
 __all__ = ["capture_result", "decode_result", "decode_text", "text_tokens"]
@@ -60,12 +61,12 @@ def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
                           "made for")
 
 
-def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None
-              ) -> tuple[dict[str, Any], list[str]]:
+def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None,
+              selected: StepSelection | None = None) -> tuple[dict[str, Any], list[str]]:
     """Time, energy and records of a token's step by key of the result, and notes, from the system's model.
 
-    A single request attends to ``context`` tokens. If the system's own split does not fit the model, the fastest split that
-    fits is taken.
+    A single request attends to ``context`` tokens. If the system's model takes runs, the request reads what the last
+    token's queries ``selected``. If the system's own split does not fit the model, the fastest split that fits is taken.
     """
     from bankside.models.systems import MissingRecord, load_system
 
@@ -78,6 +79,8 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
     folder = RecordFolder(records)
     found, problem = [], ""
     for one in (loaded, *loaded.splits(shape)):
+        if one.reads_runs:
+            one.selected = selected
         try:
             found.append((one, one.evaluate(shape, context=context, batch=1, records=folder)))
         except MissingRecord as missing:
@@ -95,7 +98,9 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
              "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
              "time_line": _time_line(best, shape, context),
              "records": list(best.sources)},
-            [f"time and energy are from the model of {best.name}{split}, one request that attends to {context} tokens"])
+            [f"time and energy are from the model of {best.name}{split}, one request that "
+             + (f"attends to {context} tokens" if best.selected is None else
+                f"reads the access units of the last token's selections among {context} tokens")])
 
 
 def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any]:
@@ -186,10 +191,14 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     from bankside.models.decode.evaluate import Sampling
     from bankside.models.decode.hazards import hazards
     from bankside.models.llm.weights import SMALL, read_model
+    from bankside.models.sparse.recorded import Recorded
 
     backend, others = make_backend(system), [make_backend(name) for name in compared]
     model = read_model(SMALL if folder is None else folder)
     note_sources(decode_result, type(backend))
+    chosen = None if backend.selection is None else Recorded(backend.selection)
+    if chosen is not None:
+        backend.selection = chosen
     given, _ = text_tokens(model, prompt, "a prompt")
     more = 0 if forced else 64 if tokens is None else tokens
     if forced:
@@ -221,7 +230,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         rows.append({"system": each.name, **_figures(compare(model, again)),
                      "attention_error_mean": _finite(float(again.error.mean()))})
     found = compare(model, run)
-    cost, notes = step_cost(backend.system, model.shape, len(run.tokens), records)
+    cost, notes = step_cost(backend.system, model.shape, len(run.tokens), records, None if chosen is None else chosen.step)
     details = dict(run.details)
     by_tier = {name: details.pop(name) for name in ("tiers", "tokens_by_tier") if name in details}
     result: dict[str, Any] = {

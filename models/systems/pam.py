@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -42,6 +42,9 @@ from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
 from .timeline import Span
 from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
+
+if TYPE_CHECKING:
+    from ..sparse.recorded import StepSelection
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -187,6 +190,7 @@ class TieredPimSystem(GpuPlatform):
     schema = TieredSystemSpec
     transfers = ("attention_kv_append", "attention_merge")
     spread_matters = True
+    reads_runs = True
 
     def __init__(self, description: Description[TieredSystemSpec]) -> None:
         super().__init__(description)
@@ -696,8 +700,13 @@ class TieredPimSystem(GpuPlatform):
         return node.step()
 
     def step_at(self, model: ModelShape, batch: int, context: int) -> Step:
-        """A step of ``batch`` requests of the same context, from the settled state. Results are remembered."""
+        """A step of ``batch`` requests of the same context, from the settled state. Results are remembered.
+
+        A single request that has as many tokens as there are slots in :attr:`selected` reads its selections.
+        """
         key = (model.name, batch, context)
+        if self.selected is not None and (batch, context) == (1, self.selected.room):
+            return self._selected_step(model, self.selected)
         if key not in self._steps:
             if len(self._steps) > 4096:
                 self._steps.clear()
@@ -707,6 +716,25 @@ class TieredPimSystem(GpuPlatform):
             before = max(context - 1, 1) if room < 2 * batch else context
             self._steps[key] = self.measure(model, np.full(batch, before, np.int64))
         return self._steps[key]
+
+    def _selected_step(self, model: ModelShape, selected: StepSelection) -> Step:
+        """A step in which each head of K and V reads the slots of its queries. Times are means over heads and layers;
+        tiers are the slowest head's. Slots are the tokens of the block table in its order, and nothing moves."""
+        if len(selected.slots) != model.layers:
+            raise ConfigError(f"selections are of {len(selected.slots)} layers, {model.name} has {model.layers}")
+        node = Node(self, model, np.array([selected.room]), source=DenseSource())
+        table, first = node.table, int(node.table.start[node.requests[0]])
+        places = [first + np.unique(np.concatenate(layer[head:head + model.group]))
+                  for layer in selected.slots for head in range(0, model.heads, model.group)]
+        timed = [self.time_step(model, table, each, node.requests) for each in places]
+        slowest = max(timed, key=lambda one: float(one["attention_s"]))
+        means = {name: float(np.mean([one[name] for one in timed]))
+                 for name in ("attention_s", "merge_s", "append_s", "gather_s")}
+        energy = {name: float(np.mean([one["energy_pj"].get(name, 0.0) for one in timed]))
+                  for name in sorted({name for one in timed for name in one["energy_pj"]})}
+        active = np.bincount(np.concatenate([table.tier[each] for each in places]), minlength=3) / len(places)
+        return Step(slowest["tiers"], **means, moves={}, migration_s=0.0, moving_s=self.moving(model, table, {}),
+                    energy_pj=energy, migration_pj=0.0, active=active.round().astype(int).tolist(), tokens=table.used())
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         batch, whole = micro.size, micro.whole
@@ -934,6 +962,8 @@ class TieredPimSystem(GpuPlatform):
                 "tokens stay where they were placed: the fastest tier with space",
                 "settled" if features.kv_scheduling else "fixed", features.source),
             "activation": Assumption(
+                "activation: the slots of each head's selections; a step takes the mean of heads and layers", "selected"
+            ) if self.selected is not None else Assumption(
                 f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression"
                                                 if sparse.mode == "synthetic" else
                                                 f", {sparse.method} with {sparse.budget} tokens a head"

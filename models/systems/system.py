@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -22,6 +22,9 @@ from ..llm import ModelShape, layer_operators
 from .description import Description
 from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
 from .timeline import MAX_SPANS, Span, StepTimeline
+
+if TYPE_CHECKING:
+    from ..sparse.recorded import StepSelection
 
 __all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Details", "ServedSystem", "StepCost", "System", "largest"]
 
@@ -153,6 +156,10 @@ class System(ABC):
         Components of energy that exist but have no figure in this model.
     longest : :class:`int`
         Largest context, in tokens.
+    reads_runs : :class:`bool`
+        Whether a step can read the runs of a selection.
+    selected : :class:`StepSelection` or None
+        What attention reads at contexts of as many tokens as the selection has slots; None: all tokens.
     default_model : :class:`str` or None
         Model of the published system, which ``bankside eval`` takes if the user names none.
     tp, pp : :class:`int`
@@ -174,6 +181,8 @@ class System(ABC):
     files: ClassVar[Mapping[str, Path]] = {}
     not_modelled: ClassVar[tuple[str, ...]] = ("dram_refresh_and_standby", "host")
     longest: ClassVar[int] = 1 << 30
+    reads_runs: ClassVar[bool] = False
+    selected: StepSelection | None = None
     default_model: ClassVar[str | None] = None
     tp: int
     pp: int
