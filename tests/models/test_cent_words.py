@@ -200,8 +200,8 @@ def test_random_programs_keep_their_micro_operations(data):
         found = micro_operations(decoded)
         assert without_overlap(found) == without_overlap(wanted)
         # OV is the first access's of an instruction. An access that would not have waited may follow one that does.
-        for got, given in zip(found, wanted, strict=True):
-            assert got == given or (join and ("overlap", 1) in given[1] and ("overlap", 1) not in got[1])
+        for got, asked in zip(found, wanted, strict=True):
+            assert got == asked or (join and ("overlap", 1) in asked[1] and ("overlap", 1) not in got[1])
         assert (encode_words(decoded, FULL, join=join) == words).all()
 
 
