@@ -67,8 +67,8 @@ SHAPES = {"one query": [], "sliced": ["query_bytes=16", "buffer_bytes=32", "tile
 
 
 def updated(selection, head_dim):
-    """Clocks of an update of clusters in simulation, an epoch for each iteration, beyond the closed form and the way of each
-    last score. Then the clocks that its first keys may wait for Q."""
+    """Clocks of an update of clusters in simulation, an epoch for each iteration, beyond the closed form and the way of
+    each last score. Then the clocks that its first keys may wait for Q."""
     config, rng = selection.config, np.random.default_rng(3)
     keys = from_float64(rng.normal(size=(UPDATE.keys, head_dim)), config.io)
     steps = UPDATE.steps(config, head_dim)
