@@ -241,7 +241,9 @@ def _around(text: str, top: str, choice: Path) -> str:
                        for name, (way, width) in ports.items())
     connected = "".join(f".{name}({name}), " for name in ports)
     # A reset that a mutant disturbs is no longer one of the clock alone.
+    # Yosys writes multiplexers as cases whose conditions overlap.
     return f"""/* verilator lint_off SYNCASYNCNET */
+/* verilator lint_off CASEOVERLAP */
 {inner}
 module {top}({', '.join(ports)});
 {declared}  integer file, count, number;

@@ -67,7 +67,8 @@ SHAPES = {"one query": [], "sliced": ["query_bytes=16", "buffer_bytes=32", "tile
 
 
 def updated(selection, head_dim):
-    """Clocks of an update of clusters in simulation, an epoch for each iteration, and of the closed form."""
+    """Clocks of an update of clusters in simulation, an epoch for each iteration, beyond the closed form and the way of
+    each last score. Then the clocks that its first keys may wait for Q."""
     config, rng = selection.config, np.random.default_rng(3)
     keys = from_float64(rng.normal(size=(UPDATE.keys, head_dim)), config.io)
     steps = UPDATE.steps(config, head_dim)
@@ -80,7 +81,10 @@ def updated(selection, head_dim):
     # The first K beat and the last result of an iteration; its last key then takes its way.
     last = describe(selection)["latency_cycles"]["last_k_to_last_score"]
     ways = UPDATE.iterations * (last - config.burst_clocks(config.queries) + 1)
-    return outcome.cycles - ways, UPDATE.clocks(config, head_dim)
+    more = outcome.cycles - ways - UPDATE.clocks(config, head_dim)
+    # Q comes a beat a clock. With several multipliers, the first key takes it faster and waits.
+    waits = UPDATE.iterations * UPDATE.clusters * config.chunks(head_dim) if config.multipliers_per_lane > 1 else 0
+    return more, waits
 
 
 @pytest.mark.slow
@@ -88,13 +92,13 @@ def updated(selection, head_dim):
 def test_clocks_of_an_update(name):
     """The closed form of the clocks of an update is the simulated number, without the way of each last score."""
     trial = UNITS["pam-pu"].trial.sets
-    measured, form = updated(select("pam-pu", sets=[*trial, "scores=true", "output_skid_beats=12", *SHAPES[name]]), 16)
-    assert measured == form
+    more, waits = updated(select("pam-pu", sets=[*trial, "scores=true", "output_skid_beats=12", *SHAPES[name]]), 16)
+    assert 0 <= more <= waits
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("preset", PU_PRESETS)
 def test_clocks_of_an_update_of_presets(preset):
     """The same for the presets, at a head dimension of 128."""
-    measured, form = updated(select("pam-pu", preset=preset, sets=["scores=true"]), 128)
-    assert measured == form
+    more, waits = updated(select("pam-pu", preset=preset, sets=["scores=true"]), 128)
+    assert 0 <= more <= waits
