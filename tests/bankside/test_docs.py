@@ -349,8 +349,7 @@ def test_sparse_keys(capsys, tmp_path):
     folder, text = write_model(tmp_path / "made-up", context=128), tmp_path / "text"
     text.write_text("a text of some tokens, and of a few more " * 3)
     found = output(capsys, "sparse", str(folder), "--text", str(text), "--tokens", "96", "--methods",
-                   "full,sparq,quest,infinigen,starc", "--budgets", "1/2", "--picture", str(tmp_path / "rows.png"),
-                   "--plot", str(tmp_path / "plot.svg"))
+                   "full,sparq,quest,infinigen,starc", "--budgets", "1/2", "--picture", str(tmp_path / "rows.png"))
     compare("sparse", found)
 
 
