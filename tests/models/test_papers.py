@@ -377,6 +377,7 @@ ENGINES = {
     "bankside.models.systems": {"evaluate", "capacity", "splits", "gemvs", "step_at"},
     "bankside.models.cost": {"buffer_cost"}, "bankside.models.aim": {"place"},
     "bankside.models.lolpim": {"time", "program", "place", "dispatch", "compile_model", "lockstep", "grow"},
+    "bankside.models.sparse": {"cluster", "choose", "fetch", "select_steps"},
     "bankside.constraints.pam_layout": {"accesses"}}
 
 

@@ -99,7 +99,7 @@ def total(evidence: Evidence, claim: str) -> Finding:
                    f"Against all tokens: {told(whole)} %.", tolerance=TOLERANCE)
 
 
-@CHECKS.of("starc-tok-40", by=MEASURED)
+@CHECKS.of("starc-tok-40", by=Source.RUN)
 def speed_up(evidence: Evidence, claim: str) -> Finding:
     """Whole tokens."""
     found = {name: [100 * (tpot_ms(run(evidence, "full", count)) / tpot_ms(run(evidence, name, count)) - 1)
@@ -115,7 +115,7 @@ def least(evidence: Evidence, claim: str) -> Finding:
     rows: list[list[float]] = []
     for count in DECODES:
         for value in (attention_us, attention_mj):
-            of = {name: value(run(evidence, name, count)) for name in METHODS}
+            of = {name: value(run(evidence, name, count)) for name in reversed(METHODS)}
             out.append(min(of, key=lambda name: of[name]) == "quest")  # noqa: B023 - used at once
         rows.append([run(evidence, name, count).more["rows"] for name in ("quest", "starc")])
     energy = all(out[1::2])
