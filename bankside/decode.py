@@ -329,8 +329,9 @@ def decode_text(result: Mapping[str, Any]) -> str:
     if result["time_per_token_us"] is not None:
         lines.append(f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ")
     if result["rtl"] is not None:
-        lines.append("in RTL               {heads} heads, {tokens} tokens, {clocks} clocks, {clocks_per_second:,.0f} "
-                     "clocks/s, {mismatches} mismatches".format(**result["rtl"]))
+        lines.append("in RTL               {heads} head{plural}, {tokens} tokens, {clocks} clocks, "
+                     "{clocks_per_second:,.0f} clocks/s, {mismatches} mismatches".format(
+                         **result["rtl"], plural="" if result["rtl"]["heads"] == 1 else "s"))
     for one in result["compared"]:
         lines.append(f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
                      f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats")

@@ -359,7 +359,8 @@ class LivePamPu(Simulations):
         step = self.finish(unit, {"result": rows}, name, requests[0].named)
         self.figures.heads |= {(request.named.layer, request.named.head) for request in requests}
         self.figures.tokens |= {request.named.token for request in requests}
-        return _received(config, expected, [1] * len(requests), step.outputs["result"])
+        return _received(config, expected, [Step(request.tokens, self.head_dim) for request in requests],
+                         step.outputs["result"])
 
     def model(self, request: PamRequest) -> Partials:
         """Result of the functional model on the bits in the bank."""

@@ -27,7 +27,8 @@ from ..constraints.errors import BanksideError, CheckFailed
 from ..constraints.units.arith import Operand, operand_layout
 from ..constraints.workspace import cache_folder
 from .streams import Items, StreamPort, play
-from .vectors import _ports, evaluate
+from .vectors import _ports as _declared
+from .vectors import evaluate
 
 __all__ = ["SELECT", "Campaign", "Mutant", "mutate", "mutation_campaign", "operator_campaign",
            "stream_campaign"]
@@ -224,6 +225,11 @@ def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: 
             done.append(Mutant(mutant.number, mutant.change, "undecided" if same else "killed"))
             say(str(done[-1]))
     return Campaign(top, total, tuple(done))
+
+
+def _ports(text: str, top: str) -> dict[str, tuple[str, int]]:
+    """Ports of a module. The inputs of functions in it, in which Yosys writes multiplexers, are not among them."""
+    return _declared(re.sub(r"\bfunction\b.*?\bendfunction\b", "", text, flags=re.S), top)
 
 
 def _around(text: str, top: str, choice: Path) -> str:

@@ -231,7 +231,8 @@ def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, 
     received = partials if played.mismatches else _received(
         config, partials, [step for episode in episodes for step in episode.steps], played.run.outputs["result"])
     steps = ((e, s, q) for e in episodes for s, step in enumerate(e.steps) if not step.scores for q in range(step.queries))
-    error = np.concatenate([_error(config, part, *step) for part, step in zip(received, steps, strict=True)])
+    errors = (_error(config, part, *step) for part, step in zip(received, steps, strict=True))
+    error = np.concatenate([np.empty(0), *errors])
     return Outcome(**vars(played), config=config, episodes=list(episodes), expected=partials, received=received,
                    max_abs_error=float(error.max(initial=0.0)),
                    rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)

@@ -215,7 +215,7 @@ def stress_episodes(config: StarcAttentionConfig, rng: np.random.Generator, coun
             if spare > most:
                 clusters, tokens = 0, 0
             recent = int(rng.integers(min(max(most - spare - tokens, 0), 12) + 1))
-            budget = int(rng.choice([0, 1, rng.integers(tokens + 1), min(2 * tokens, most)]))
+            budget = int(rng.choice([0, 1, int(rng.integers(tokens + 1)), min(2 * tokens, most)]))
             heads.append(random_head(config, clusters, budget, recent, tokens, int(rng.choice(dims)), rng,
                                      kind=kinds[number % len(kinds)]))
         works: list[Work] = ["select", "attend", "scores"]
@@ -249,7 +249,7 @@ def _first_reads(config: StarcAttentionConfig, steps: Sequence[Step], arrival: n
     return np.stack([arrival[first], arrival[last]], axis=1)
 
 
-def _in_order(campaign: Campaign[Outcome, StarcAttentionResult], request: SimRequest, name: str,
+def _in_order(campaign: Campaign[Outcome], request: SimRequest, name: str,
               parts: list[Part]) -> tuple[SelectionOrder, Outcome]:
     """Simulate parts at the cycles of the memory. Reads of attention wait for the head's program.
 
@@ -355,7 +355,7 @@ def bench(request: SimRequest) -> StarcAttentionResult:
         update_ideal_cycles=UPDATE.clocks(config.processing, workload.head_dim))
 
 
-def _update(campaign: Campaign[Outcome, StarcAttentionResult], config: StarcAttentionConfig, head_dim: int,
+def _update(campaign: Campaign[Outcome], config: StarcAttentionConfig, head_dim: int,
             rng: np.random.Generator) -> int:
     """Clocks of an update of clusters. An iteration needs the scores of the one before, so each has its own epoch."""
     keys = from_float64(rng.normal(size=(UPDATE.keys, head_dim)), config.processing.io)

@@ -118,8 +118,8 @@ def measured_selection(config: StarcSelectConfig, workload: SelectWorkload, rng:
 
 
 def stress_episodes(config: StarcSelectConfig, rng: np.random.Generator, count: int) -> list[list[Selection]]:
-    """Small random selections that follow each other, of all kinds of scores: no cluster, one, full stores; budgets of 0,
-    within the first cluster, and of more than all tokens."""
+    """Small random selections that follow each other, of all kinds of scores. Stores are empty, full or between; budgets
+    are 0, end within the first cluster, or go beyond all tokens."""
     most = config.max_tokens
     out = []
     for number in range(count):

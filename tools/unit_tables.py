@@ -1352,9 +1352,10 @@ def attention_clocks() -> str:
 def attention_update() -> str:
     """Measured clocks of an update of clusters."""
     r = _measured(select("starc-attention"), "sim")
+    attention = _measured(select("starc-select", preset="list"), "sim")["attention_cycles"]
     return table(["clocks of an update", "of them the multipliers work", "clocks a step", "share of attention"],
                  [[r["update_cycles"], r["update_ideal_cycles"], round(r["update_cycles"] / UPDATE.keys),
-                   f"{100 * r['update_cycles'] / UPDATE.keys / r['attention_cycles']:.1f} %"]])
+                   f"{100 * r['update_cycles'] / UPDATE.keys / attention:.1f} %"]])
 
 
 def attention_synthesis() -> str:

@@ -225,9 +225,10 @@ def _time_line(result: Mapping[str, Any]) -> list[Part]:
     def draw(figure: Any, narrow: bool) -> None:
         axes = figure.add_subplot()
         for place, track in enumerate(tracks):
-            mine = [(span["start_us"] - begun, max(span["us"], (end - begun) / 2000)) for span in spans
-                    if span["track"] == track]
-            axes.broken_barh(mine, (len(tracks) - place - 0.36, 0.72), facecolors=SEQUENCE[1 + place % (len(SEQUENCE) - 1)],
+            mine = [(span["start_us"] - begun, span["us"]) for span in spans if span["track"] == track]
+            colour = SEQUENCE[1 + place % (len(SEQUENCE) - 1)]
+            # An edge keeps the shortest spans visible.
+            axes.broken_barh(mine, (len(tracks) - place - 0.36, 0.72), facecolors=colour, edgecolors=colour, linewidth=0.9,
                              zorder=3)
         axes.set_yticks([len(tracks) - n for n in range(len(tracks))], beside(tracks, narrow))
         axes.set_ylim(0.4, len(tracks) + 0.6)
@@ -302,9 +303,11 @@ def _busy(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: int,
     """Transfers of each stream as bars, waiting in a lighter colour behind them."""
     for place, one in enumerate(streams):
         low = len(streams) - place - 0.32
+        colour = COLOURS["blue" if one["input"] else "red"]
         axes.broken_barh([tuple(run) for run in one["valid"]], (low, 0.64), facecolors=COLOURS["sand"], zorder=2)
-        axes.broken_barh(_both(one["valid"], one["ready"]), (low, 0.64), zorder=3,
-                         facecolors=COLOURS["blue" if one["input"] else "red"])
+        # An edge keeps a single clock visible.
+        axes.broken_barh(_both(one["valid"], one["ready"]), (low, 0.64), facecolors=colour, edgecolors=colour,
+                         linewidth=0.5, zorder=3)
 
 
 def _signals(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: int, narrow: bool) -> None:

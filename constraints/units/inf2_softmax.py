@@ -60,13 +60,10 @@ class Inf2SoftmaxConfig(UnitConfig):
     row_slots: int = Key(default=128, ge=1, le=1024, description="rows that can be between two passes")
     exp_depth: int = Key(default=7, ge=0, le=16, description="registers of the exponential")
     add_depth: int = Key(default=2, ge=0, le=8, description="registers of an addition in a tree (float)")
-    # Left out at its default, so that configurations keep their hashes.
-    sum_registers: int = Key(default=0, ge=0, le=4, exclude_if=lambda value: value == 0,
-                             description="registers between the sum of a group and its accumulator (float)")
     window_depth: int = Key(default=5, ge=0, le=16, description="registers of the sum of a beat (window)")
     reciprocal_depth: int = Key(default=26, ge=0, le=64, description="registers of the reciprocal of a row")
     quotient_depth: int = Key(default=4, ge=0, le=16, description="registers of a quotient")
-    # Left out too.
+    # Left out at its default, so that configurations keep their hashes.
     fabric: Literal["asic", "xilinx"] = Key(
         default="asic", exclude_if=lambda value: value == "asic",
         description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains")

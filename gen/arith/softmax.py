@@ -407,7 +407,7 @@ class RowSum(wiring.Component):
         if rule.sums == "window":
             return self.config.window_depth + 1 + Rounder.LATENCY
         rest = self.config.add_depth * (rule.groups * rule.chains - 1).bit_length()
-        return GroupSum.latency_of(self.config) + self.config.sum_registers + rule.chains + rest
+        return GroupSum.latency_of(self.config) + rule.chains + rest
 
     def elaborate(self, platform):
         m = Module()
@@ -445,7 +445,7 @@ class RowSum(wiring.Component):
         config, rule = self.config, self.config.rule
         acc, chains = rule.acc, rule.chains
         groups = [GroupSum(config) for _ in range(rule.groups)]
-        valid, first, last, nan = self._delayed(m, nan, GroupSum.latency_of(config) + config.sum_registers)
+        valid, first, last, nan = self._delayed(m, nan, GroupSum.latency_of(config))
         bad = Signal(name="bad", reset_less=True)
         with m.If(valid):
             m.d.sync += bad.eq((~first & bad) | nan)
@@ -466,8 +466,7 @@ class RowSum(wiring.Component):
             m.submodules[f"group_{number}"] = shared(platform, group, "group_sum", part=True)
             m.d.comb += group.data.eq(self.data.word_select(number, len(group.data)))
             kept = Array(Signal(acc.width, name=f"kept_{number}_{n}", reset_less=True) for n in range(chains))
-            given = register(m, group.sum, f"given_{number}", config.sum_registers)
-            chained = add_positive(m, Mux(young, 0, kept[place]), given, fmt=acc, depth=chains - 1,
+            chained = add_positive(m, Mux(young, 0, kept[place]), group.sum, fmt=acc, depth=chains - 1,
                                    fabric=config.fabric, name=f"chain_{number}_")
             with m.If(writes):
                 m.d.sync += kept[target].eq(chained)

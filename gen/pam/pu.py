@@ -699,6 +699,8 @@ class PamPu(wiring.Component):
         if config.scores:
             content, last_score = ScoringKind, last_score & ~tag.alone
             alone_flying, alone_lands = flying(beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY, "alone_flying")
+            # Until the score has passed the queue.
+            flying(beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY + self._outputs.latency, "alone_lately")
             outputs_flying += alone_flying
             m.d.comb += [
                 Assert((vector.score_valid & tag.whole & tag.alone) == alone_lands,
@@ -727,10 +729,12 @@ class PamPu(wiring.Component):
             sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
             score_comes = vector.score_valid & (tag.bank == b)
             m.d.comb += [
-                # Tiles are in no stage when a score alone begins, so those in a stage have begun later.
-                *(Assert(~began | ~(histories[f"scores_flying_{b}"][ago:].any() | tiles.ready[b] | (sums_flying != 0)
-                                    | tiles.told[b]), "PamPu: m and l leave before scores or after them")
-                  for ago, began in enumerate(histories["alone_flying"] if config.scores else [])),
+                # Tiles are in no stage when a score alone begins, so those in a stage have begun later. One without tokens
+                # is ready at once.
+                *(Assert(~began | ~(histories[f"scores_flying_{b}"][ago:].any() | (tiles.ready[b] if ago == 0 else 0)
+                                    | histories[f"sums_flying_{b}"][max(ago - 1, 0):].any() | tiles.told[b]),
+                         "PamPu: m and l leave before scores or after them")
+                  for ago, began in enumerate(histories["alone_lately"] if config.scores else [])),
                 Assert((score_comes & last_score) == score_lands,
                        "PamPu: a tile's last score comes after its latency"),
                 Assert((sum_comes & (softmax.sum_bank == b)) == sum_lands,

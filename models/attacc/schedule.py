@@ -233,8 +233,8 @@ def _list(shape, runs, out, n, head, mask, base, offset, per_group, first, last,
 
 @compiled
 def _reads(shape, runs, out, n, turn, mask, base, offset, per_group, first, last, phase):
-    """Accesses of all heads of a round. Heads with runs of their own have one group after the other in turn: requests go
-    to all channels in one order, and a channel whose queue is full keeps the others waiting."""
+    """Accesses of all heads of a round. Heads with runs of their own have one group each in turn. Requests go to all
+    channels in one order, so a channel whose queue is full keeps the others waiting."""
     if len(runs.first) == 2:
         return _list(shape, runs, out, n, 0, mask, base, offset, per_group, first, last, phase)
     low, high = turn * shape.channels, min((turn + 1) * shape.channels, shape.heads)

@@ -21,8 +21,8 @@ SAMPLES = 48
 #: Tokens of an access unit of AttAcc's mapping, in which reads are counted.
 UNIT_TOKENS = 16
 
-#: Figures of the reads of a position, after its number of tokens. Access units and rows of keys are counted where the method
-#: places the tokens, and where they lie in order.
+#: Figures of the reads of a position, after its number of tokens. Access units and rows of keys are counted where the
+#: method places the tokens, and where they lie in order.
 READS = ("wanted", "units", "rows", "units_in_order", "rows_in_order")
 
 

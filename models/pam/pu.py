@@ -96,7 +96,7 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
 
 
 def key_scores(config: PamPuConfig, q: np.ndarray, k: np.ndarray) -> np.ndarray:
-    """Scores of one query: those of a step of attention, and all results of a step of scores alone.
+    """Scores of one query, as a step of attention uses them. A step of scores alone has no other results.
 
     Parameters
     ----------

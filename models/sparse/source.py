@@ -22,8 +22,11 @@ class KeySource(Protocol):
     heads : heads whose selections are known
     """
 
-    synthetic: bool
-    heads: int
+    @property
+    def synthetic(self) -> bool: ...
+
+    @property
+    def heads(self) -> int: ...
 
     def keys(self, tokens: int) -> np.ndarray:
         """Keys of the first tokens, float32 of shape ``(heads, tokens, head_dim)``."""

@@ -13,8 +13,9 @@ from __future__ import annotations
 
 import json
 from collections import OrderedDict
+from collections.abc import Callable
 from dataclasses import asdict
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 
@@ -37,6 +38,8 @@ from .units import MeasuredUnit, clock_hz
 
 __all__ = ["StarcSystem"]
 
+Value = TypeVar("Value")
+
 
 class _Grown:
     """A source whose keys are made once."""
@@ -54,14 +57,15 @@ class _Grown:
         return self._source.queries(context)
 
 
-#: Sources that systems share, the latest ones.
+#: Made-up sources that systems share, the latest ones.
 _SOURCES: OrderedDict[Any, KeySource] = OrderedDict()
 
-#: Selections that systems share: steps of runs, by everything that decides them.
+#: Selections from them: steps of runs, by everything that decides them.
 _STEPS: OrderedDict[Any, list[StepSelection]] = OrderedDict()
 
 
-def _kept(memo: OrderedDict[Any, Any], most: int, key: Any, make: Any) -> Any:
+def _kept(memo: OrderedDict[Any, Value], most: int, key: Any, make: Callable[[], Value]) -> Value:
+    """The value of a key, made if it is not among the latest ones."""
     if key in memo:
         memo.move_to_end(key)
     else:
@@ -90,7 +94,7 @@ class StarcSystem(AttAccSystem):
     """
 
     kind = "starc"
-    schema = StarcSystemSpec
+    schema = StarcSystemSpec  # type: ignore[assignment]
     default_model = "llama-7b"
 
     def __init__(self, description: Description[StarcSystemSpec]) -> None:
@@ -107,12 +111,16 @@ class StarcSystem(AttAccSystem):
         # A first layer has no previous one whose input could be used.
         self._full_layers = max(spec.full_layers, int(method.ahead))
         self._all = spec.method == "full"
+        # A captured text is a file, which can be another one the next time.
+        shared = spec.keys.capture is None
+        self._sources: OrderedDict[Any, KeySource] = _SOURCES if shared else OrderedDict()
+        self._steps: OrderedDict[Any, list[StepSelection]] = _STEPS if shared else OrderedDict()
 
     # Measurements ----------------------------------------------------------------------------------------------------
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         super().prepare(model, records, refresh)
-        if model.sliding_window is not None:
+        if model.sliding_window is not None and not self._all:
             raise ConfigError(f"{self.name}: selections need all tokens of a context; {model.name} attends to the last "
                               f"{model.sliding_window} only")
         missing = [] if self.selector is None else self.selector.look_up(records)
@@ -127,13 +135,12 @@ class StarcSystem(AttAccSystem):
 
     def source(self, head_dim: int) -> KeySource:
         """The source of keys and queries."""
-        spec, keys = self.chosen, self.chosen.keys
+        keys = self.chosen.keys
 
         def make() -> KeySource:
             return _Grown(self._source(keys, head_dim))
 
-        return _kept(_SOURCES, 2, (self.description.where, keys.model_dump_json(), head_dim), make) \
-            if spec.method != "full" else self._source(keys, head_dim)
+        return _kept(self._sources, 2, (keys.model_dump_json(), head_dim), make)
 
     def _source(self, keys: KeysSpec, head_dim: int) -> KeySource:
         if keys.capture is not None:
@@ -148,9 +155,9 @@ class StarcSystem(AttAccSystem):
         """Selections at some of the contexts of a run."""
         spec, prompt = self.chosen, self.prompt(contexts)
         at = sampled_contexts(int(contexts[0]), int(contexts[-1]), spec.steps, spec.interval, prompt)
-        key = (self.description.where, spec.model_dump_json(exclude={"full_layers", "reads", "selector", "source"}), prompt,
+        key = (spec.model_dump_json(exclude={"full_layers", "reads", "selector", "source"}), prompt,
                model.head_dim, at.tobytes())
-        return _kept(_STEPS, 64, key, lambda: select_steps(_method(spec, prompt), self.source(model.head_dim), at,
+        return _kept(self._steps, 64, key, lambda: select_steps(_method(spec, prompt), self.source(model.head_dim), at,
                                                            spec.unit_tokens))
 
     def selected_timing(self, model: ModelShape, step: StepSelection, heads: int) -> QueueTiming:

@@ -304,6 +304,20 @@ def test_eval_keys_of_inf2(capsys, tmp_path, inf2_records):
     assert told == (inf2 | base) - common and "kv_at" in base - inf2
 
 
+def test_eval_keys_of_starc(capsys):
+    """The keys of the section are the ones that the result has beyond the keys of any system."""
+    command = ("--prefill", "256", "--decode", "2", "--budget", "64", "--set", "selection.keys.heads=1", "--set",
+               "selection.selector=null")
+    starc = output(capsys, "eval", "starc", *command)
+    common = output(capsys, "eval", "dgx-attacc", "--model", "llama-7b", "--context", "257")
+    told = {key for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of starc"), re.M)
+            for key in re.findall(r"`([^`]+)`", row)}
+    parts = {key for key in told if key.startswith("selecting.")}      # null without the unit
+    found = {re.sub(r"^(clustering\.energy_mj_per_token)\..*", r"\1.*", path)
+             for path, _ in paths({key: value for key, value in starc.items() if key not in common})}
+    assert found == told - parts | {"selecting"} and len(parts) == 6
+
+
 def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
     folder = RecordFolder(tmp_path)
     folder.write(pu_record("sim"))

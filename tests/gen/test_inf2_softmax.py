@@ -142,8 +142,7 @@ def test_maxima_of_rows(lanes, groups, share):
 
 
 #: The adders of cells are described bit by bit, which is slow here: the other cases have those of an FPGA.
-SUMS = [{"fabric": "asic", "lanes": 4}, {"sum_registers": 1}, {"sum_registers": 2, "chains": 2},
-        {"add_depth": 1, "chains": 2}, {"chains": 4, "accumulator": "fp32"},
+SUMS = [{"fabric": "asic", "lanes": 4}, {"add_depth": 1, "chains": 2}, {"chains": 4, "accumulator": "fp32"},
         {"add_depth": 0, "groups": 8}, {"sums": "window", "accumulator": "fp32"}, {"sums": "window", "window_depth": 2},
         {"sums": "window", "fabric": "asic", "lanes": 2}, {"lanes": 1, "groups": 1},
         {"format": "bf16", "accumulator": "fp32"}]

@@ -1,6 +1,7 @@
 """The system ``starc``: attention to selections on an AttAcc device, and what is stated beside it."""
 
 import json
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -192,13 +193,22 @@ def test_vectors_that_scores_need(method, vectors):
     (["--set", "placement=buffer"], "placement buffer needs selection.unit_tokens 16"),
     (["--method", "quest", "--set", "selection.method=starc"], "--set selection.method and its option can't be combined"),
     (["--prefill", "64", "--context", "65"], "--prefill P is --context P+1 with a prompt of P tokens; give one of them"),
-    (["--model", "mistral-7b"], "starc: selections need all tokens of a context; mistral-7b attends to the last 4096 only"),
-    (["--set", "selection.keys.capture=nowhere"], "nowhere")])
+    (["--set", "selection.keys.capture=nowhere", "--set", "selection.selector=null"], "nowhere")])
 def test_bad_input_gives_one_line(capsys, arguments, message):
     length = [] if "--context" in arguments else ["--context", "64"]
     assert cli.main(["eval", "starc", *arguments, *length]) == 2
     err = capsys.readouterr().err
     assert message in err and err.count("\n") == 1 and "Traceback" not in err
+
+
+def test_a_model_with_a_window_is_refused(capsys, tmp_path):
+    shape = json.loads((Path(__file__).parents[2] / "constraints" / "llm" / "mistral-7b.json").read_text())
+    file = tmp_path / "windowed.json"
+    file.write_text(json.dumps(shape | {"sliding_window": 4096}))
+    assert cli.main(["eval", "starc", "--model", str(file), "--context", "64"]) == 2
+    err = capsys.readouterr().err
+    assert "starc: selections need all tokens of a context; windowed attends to the last 4096 only" in err
+    assert err.count("\n") == 1
 
 
 def test_command(capsys):

@@ -68,7 +68,8 @@ def pages(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("starc-random", by=Source.RUN)
 def masks(evidence: Evidence, claim: str) -> Finding:
     """Random tokens in order of their positions."""
-    random, out = np.random.default_rng(3), {}
+    random = np.random.default_rng(3)
+    out: dict[str, float] = {}
     for tokens in (3072, 6144):
         order = Placement.in_order(tokens)
         chosen = [random.choice(tokens, BUDGET, replace=False) for _ in range(64)]

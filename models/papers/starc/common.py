@@ -120,7 +120,7 @@ def reads(evidence: Evidence, source: str, method: str, share: float, unit: int 
 
 def shares(evidence: Evidence, method: str, share: float) -> str:
     """What heads fetch of a context, of made-up keys and of a real model's, in words."""
-    parts: Sequence[tuple[str, str]] = (("made-up keys", "synthetic"), ("heads of the model of the package", "real"))
+    parts: Sequence[tuple[str, str]] = (("made-up keys", "synthetic"), ("heads of bankside-small", "real"))
     told = []
     for words, source in parts:
         try:

@@ -28,7 +28,9 @@ FIGURES = {
         Panel("clusters", "tokens", (Bar("3,072", "starc-eff", "3072"), Bar("6,144", "starc-eff", "6144"))),
         Panel("pages", "tokens", (Bar("budget 1024", "starc-overfetch"),)))),
     "clumps": Figure("STARC, section V: fetched share of 2,048 tokens, real and made-up heads", (
-        SeriesPanel("ours", "%", "clumps", "budget over context", 8.0),)),
+        SeriesPanel("ours", "%", "clumps", "budget over context", 8.0),
+        Panel("random tokens,\nbudget 1024", "share", (Bar("3,072", "starc-random", "3072"),
+                                                       Bar("6,144", "starc-random", "6144"))))),
     "sensitivity": Figure("STARC: one change of the run of 8,192 steps", (
         SeriesPanel("ours, clusters against others", "% less", "sensitivity", "change", 15.0),
         _ends("paper, attention,\nall tokens", "starc-lat-full"))),

@@ -54,6 +54,7 @@ def parameters(evidence: Evidence, claim: str) -> Finding:
                  "feedforward co-processing": overlaps.feed_forward}
         return Finding([name for name, there in names.items() if there], "overlaps of starc")
     if claim == "starc-model":
+        assert found.default_model is not None
         model = load_model(found.default_model)
         return Finding(f"{model.name.replace('llama', 'LLaMA').replace('b', 'B')} FP{8 * model.dtype_bytes}",
                        "default model of starc")
