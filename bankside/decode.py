@@ -100,7 +100,7 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
              "records": list(best.sources)},
             [f"time and energy are from the model of {best.name}{split}, one request that "
              + (f"attends to {context} tokens" if best.selected is None else
-                f"reads the access units of the last token's selections among {context} tokens")])
+                f"reads the last token's selections among {context} tokens")])
 
 
 def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any]:
