@@ -12,6 +12,7 @@ import functools
 import io
 import json
 import os
+import re
 import signal
 import sys
 import traceback
@@ -673,7 +674,7 @@ def _eval_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--split", metavar="TPxPP", help="tensor and pipeline parallelism, such as 8x4; auto tries all and "
                         "shows the fastest")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
-    parser.add_argument("--timeline", metavar="FILE", help="write a decode step of inf2, for ui.perfetto.dev")
+    parser.add_argument("--timeline", metavar="FILE", help="write the spans of a decode step, for ui.perfetto.dev")
     _records_argument(parser)
     layer = parser.add_argument_group("one attention layer on one stack of AttAcc")
     layer.add_argument("--layer", action="store_true", help="time a layer instead of a system")
@@ -1349,13 +1350,15 @@ def _rtl(arguments: argparse.Namespace) -> int:
 
 
 def _bench_arguments(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("pattern", metavar="PATTERN", nargs="?", default="*", help="only benchmarks whose names match: "
+                        "'deco*'")
     _json_argument(parser)
 
 
 def _bench(arguments: argparse.Namespace) -> int:
     from .benchmark import run
 
-    result = run(log)
+    result = run(log, arguments.pattern)
     if arguments.json:
         emit(arguments, result)
     return 0
@@ -1407,8 +1410,8 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--prompt", metavar="FILE", required=True, help="text to begin with; with --teacher-forced, the "
                         "text itself")
     parser.add_argument("--system", metavar="S", default="float32", help="what computes the attention: float32, float16, "
-                        "pam, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention before it as "
-                        "in quest-256-pam or window-256-cent")
+                        "pam, pam-hbm, lol-pim, cent, cent-maximum, cent-taylor, inf2 or inf2-fp32; sparse attention "
+                        "before it as in quest-256-pam or window-256-cent")
     parser.add_argument("--tokens", metavar="N", type=positive, help="tokens to generate (default: 64); with "
                         "--teacher-forced, tokens of the text to use (default: all)")
     parser.add_argument("--teacher-forced", action="store_true", help="evaluate the text itself; generate nothing")
@@ -1424,6 +1427,8 @@ def _decode_arguments(parser: argparse.ArgumentParser) -> None:
                         "of this memory")
     parser.add_argument("--rtl-merge", action="store_true", help="with --rtl: the reduction units of PAM's bank groups are "
                         "in Verilog too")
+    parser.add_argument("--rtl-accelerator", action="store_true", help="with --rtl: INF2's whole accelerator is in "
+                        "Verilog, with its softmax")
     _records_argument(parser)
     _json_argument(parser, page=True)
 
@@ -1437,7 +1442,7 @@ def _decode(arguments: argparse.Namespace) -> int:
                                forced=arguments.teacher_forced, compared=arguments.compare,
                                temperature=arguments.temperature, seed=arguments.seed, measured=arguments.hazards,
                                records=arguments.records, rtl=arguments.rtl, rtl_memory=arguments.rtl_memory,
-                               rtl_merge=arguments.rtl_merge, count=tell)
+                               rtl_merge=arguments.rtl_merge, rtl_accelerator=arguments.rtl_accelerator, count=tell)
     page(arguments, result)
     if arguments.json:
         emit(arguments, result)
@@ -1463,6 +1468,93 @@ def _capture(arguments: argparse.Namespace) -> int:
     else:
         print(f"{result['folder']}: {result['tokens']} tokens, {result['layers']} layers, {result['heads']} heads on "
               f"{result['kv_heads']} of keys and values; {result['steps']} steps of attention in {result['trace']}")
+    return 0
+
+
+# ---- sparse ----------------------------------------------------------------------------------------------------------
+
+
+def budgets(text: str) -> list[Any]:
+    """Tokens or shares of the context with commas between: 1024,1/4."""
+    from fractions import Fraction
+
+    out: list[Any] = []
+    for word in text.split(","):
+        whole = re.fullmatch(r"\d{1,12}", word)
+        share = re.fullmatch(r"(\d{1,6})/(\d{1,6})", word)
+        if whole and int(word):
+            out.append(int(word))
+        elif share and 0 < int(share[1]) <= int(share[2]):
+            out.append(Fraction(int(share[1]), int(share[2])))
+        else:
+            raise argparse.ArgumentTypeError(f"a budget must be a number of tokens of at least 1, or a share such as 1/8, "
+                                             f"not '{word:.40}'")
+    return out
+
+
+def head_of(text: str) -> tuple[int, int]:
+    """A query head as LAYER.HEAD."""
+    found = re.fullmatch(r"(\d{1,6})\.(\d{1,6})", text)
+    if not found:
+        raise argparse.ArgumentTypeError(f"a head must be LAYER.HEAD, such as 2.1, not '{text:.40}'")
+    return int(found[1]), int(found[2])
+
+
+def _sparse_arguments(parser: argparse.ArgumentParser) -> None:
+    from .sparse import DEFAULT_METHODS
+
+    parser.add_argument("folder", metavar="FOLDER", nargs="?", help="model: a local Hugging Face folder of the LLaMA "
+                        "architecture; the model of the package by default")
+    parser.add_argument("--text", metavar="FILE", help="text; the held-out text of the package's model by default")
+    parser.add_argument("--capture", metavar="DIR", help="in place of a text: a capture of the model")
+    parser.add_argument("--tokens", metavar="N", type=positive, help="tokens of the text (default: 2048, or as many as "
+                        "there are)")
+    parser.add_argument("--windows", metavar="N", type=positive, default=1, help="so many texts that follow each other in "
+                        "the file")
+    parser.add_argument("--prompt", metavar="N", type=positive, help="first tokens that attend to all (default: three "
+                        "quarters)")
+    parser.add_argument("--methods", metavar="M,M", type=system_names, default=list(DEFAULT_METHODS),
+                        help=f"of {', '.join(DEFAULT_METHODS)} (default: all)")
+    parser.add_argument("--budgets", metavar="B,B", type=budgets, default="1/2,1/4,1/8,1/16",
+                        help="tokens that a method may select, or shares of the text")
+    parser.add_argument("--full-layers", metavar="N", type=natural, default=1,
+                        help="first layers that attend to all tokens")
+    parser.add_argument("--interval", metavar="N", type=natural, default=128,
+                        help="of starc: tokens between two clusterings")
+    parser.add_argument("--tokens-per-cluster", metavar="N", type=natural, default=32, help="of starc, on average")
+    parser.add_argument("--recent-inside", action="store_true", help="of starc: tokens that are not clustered yet count "
+                        "towards the budget")
+    parser.add_argument("--pooled", action="store_true", help="of starc: queries that share keys share a selection")
+    parser.add_argument("--seed", metavar="N", type=natural, default=1, help="of k-means")
+    parser.add_argument("--no-perplexity", action="store_true", help="leave out decoding with the selection")
+    parser.add_argument("--plot", metavar="FILE", help="write the figures by budget as a picture (.png, .svg or .pdf)")
+    parser.add_argument("--picture", metavar="FILE", help="write the rows of memory that selections of the last token "
+                        "touch, with the smallest budget (.png, .svg or .pdf)")
+    parser.add_argument("--head", metavar="LAYER.HEAD", type=head_of, help="query head of that picture (default: the first "
+                        "one that selects)")
+    _json_argument(parser)
+
+
+def _sparse(arguments: argparse.Namespace) -> int:
+    from .sparse import sparse_result, sparse_table
+    from .terminal import counting
+
+    a = arguments
+    starc = {"interval": a.interval, "tokens_per_cluster": a.tokens_per_cluster, "inside": a.recent_inside,
+             "pooled": a.pooled, "seed": a.seed}
+    with counting("selections") as tell:
+        result = sparse_result(a.folder, text=a.text, captured=a.capture, methods=a.methods, budgets=a.budgets,
+                               tokens=a.tokens, prompt=a.prompt, windows=a.windows, full_layers=a.full_layers,
+                               options={"starc": starc}, in_loop=not a.no_perplexity, head=a.head, plot=a.plot,
+                               picture=a.picture, count=tell)
+    if a.json:
+        emit(arguments, result)
+    else:
+        from rich.console import Console
+
+        console = Console()
+        for part in sparse_table(result):
+            console.print(part, markup=False, highlight=False)
     return 0
 
 
@@ -1538,6 +1630,8 @@ COMMANDS: dict[str, tuple[str, Any, Any]] = {
     "decode": ("decode with a model whose attention a system computes; perplexity and agreement beside float32",
                _decode_arguments, _decode),
     "capture": ("write queries, keys and values of a text, and its trace of attention", _capture_arguments, _capture),
+    "sparse": ("recall, mass, error and perplexity of sparse attention on a text, by method and budget", _sparse_arguments,
+               _sparse),
     "asm": ("translate instructions of a CENT device from text to words", _asm_arguments, _asm),
     "disasm": ("translate words of a CENT device to text", _disasm_arguments, _disasm),
     "serve": ("serve requests on a system: arrivals, continuous batching, latencies, limits", _serve_arguments, _serve),

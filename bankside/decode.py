@@ -20,12 +20,15 @@ from .records import RecordFolder
 from .sources import note_sources
 
 if TYPE_CHECKING:
+    from bankside.cosim.live import Waveform
     from bankside.cosim.live_decode import RtlHeads
     from bankside.models.decode import Backend, Compared
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
+    from bankside.models.sparse.recorded import StepSelection
+    from bankside.models.systems import System
 
-__all__ = ["capture_result", "decode_result", "decode_text"]
+__all__ = ["capture_result", "decode_result", "decode_text", "text_tokens"]
 
 #: Bytes of a text file.
 TEXT_BYTES = 1 << 26
@@ -33,8 +36,14 @@ TEXT_BYTES = 1 << 26
 #: Places along a side of a map of attention.
 MAP = 48
 
+#: Most spans of a step's time line. A step with more shows its first layers only.
+SPANS = 400
 
-def _text(model: Model, file: str, what: str) -> tuple[np.ndarray, str]:
+#: Cycles before and behind the first result of a step in RTL for which payloads are given, and at the step's beginning.
+CYCLES = 24
+
+
+def text_tokens(model: Model, file: str, what: str) -> tuple[np.ndarray, str]:
     """Tokens of a text file, and the text."""
     text = read_text(file, what, TEXT_BYTES)
     if not text:
@@ -52,17 +61,17 @@ def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
                           "made for")
 
 
-def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None
-              ) -> tuple[dict[str, Any], list[str]]:
+def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None,
+              selected: StepSelection | None = None) -> tuple[dict[str, Any], list[str]]:
     """Time, energy and records of a token's step by key of the result, and notes, from the system's model.
 
-    A single request attends to ``context`` tokens. If the system's own split does not fit the model, the fastest split that
-    fits is taken.
+    A single request attends to ``context`` tokens. If the system's model takes runs, the request reads what the last
+    token's queries ``selected``. If the system's own split does not fit the model, the fastest split that fits is taken.
     """
     from bankside.models.systems import MissingRecord, load_system
 
     none: dict[str, Any] = {"time_per_token_us": None, "energy_per_token_mj": None, "time_breakdown_us": None,
-                            "records": []}
+                            "time_line": None, "records": []}
     if system is None:
         return none, ["no system has the time and energy of this step"]
     loaded = load_system(system)
@@ -70,6 +79,8 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
     folder = RecordFolder(records)
     found, problem = [], ""
     for one in (loaded, *loaded.splits(shape)):
+        if one.reads_runs:
+            one.selected = selected
         try:
             found.append((one, one.evaluate(shape, context=context, batch=1, records=folder)))
         except MissingRecord as missing:
@@ -85,14 +96,70 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
     split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
     return ({"time_per_token_us": result.tpot_ms * 1e3, "energy_per_token_mj": result.energy_mj_per_token,
              "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
+             "time_line": _time_line(best, shape, context),
              "records": list(best.sources)},
-            [f"time and energy are from the model of {best.name}{split}, one request that attends to {context} tokens"])
+            [f"time and energy are from the model of {best.name}{split}, one request that "
+             + (f"attends to {context} tokens" if best.selected is None else
+                f"reads the last token's selections among {context} tokens")])
+
+
+def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any]:
+    """Spans of a step of one request: of all layers, or of the first one if there are too many."""
+    view = system.timeline(shape, context=context, batch=1)
+    whole = view.layers == view.of_layers and len(view.spans) <= SPANS
+    spans = view.spans if whole else [span for span in view.spans if span.args.get("layer", -1) == 0][:SPANS]
+    return {"layers": view.of_layers if whole else 1, "of_layers": view.of_layers,
+            "spans": [{"track": span.track, "name": span.name, "start_us": span.start_s * 1e6,
+                       "us": span.seconds * 1e6} for span in spans]}
+
+
+def _reads(reads: np.ndarray | None) -> dict[str, Any] | None:
+    """What sparse attention reads, by column."""
+    from bankside.models.decode.decoder import READS, UNIT_TOKENS
+    from bankside.models.sparse.placement import ROW_TOKENS
+
+    if reads is None:
+        return None
+    tokens = reads[:, 0].astype(np.int64)
+    return {"unit_tokens": UNIT_TOKENS, "row_tokens": ROW_TOKENS, "tokens": tokens.tolist(),
+            **{name: reads[:, 1 + n].tolist() for n, name in enumerate(READS)},
+            "units_of_all": (-(-tokens // UNIT_TOKENS)).tolist(), "rows_of_all": (-(-tokens // ROW_TOKENS)).tolist()}
+
+
+def _waveform(wave: Waveform | None) -> dict[str, Any] | None:
+    """Valid and ready of each stream as runs of cycles, and the payloads of some cycles."""
+    from bankside.cosim.campaign import streams
+
+    if wave is None:
+        return None
+    ports = {port.name: port for port in streams(wave.part.config)}
+    cycles = max((len(one.valid) for one in wave.streams.values()), default=0)
+    results = [int(np.flatnonzero(one.valid)[0]) for name, one in wave.streams.items()
+               if not ports[name].is_input and one.valid.any()]
+    windows = [(0, min(CYCLES * 2, cycles))]
+    if results and min(results) + CYCLES > windows[0][1]:
+        windows.append((max(min(results) - CYCLES, windows[0][1]), min(min(results) + CYCLES, cycles)))
+    rows = []
+    for name, one in wave.streams.items():
+        at = [cycle for first, end in windows for cycle in range(first, end) if one.valid[cycle]]
+        rows.append({"stream": name, "input": ports[name].is_input, "valid": _runs(one.valid), "ready": _runs(one.ready),
+                     "payloads": {str(cycle): one.payload[cycle][::-1].tobytes().hex() for cycle in at}})
+    return {"unit": wave.part.module, "token": wave.named.token, "layer": wave.named.layer, "head": wave.named.head,
+            "clock_mhz": wave.part.config.clock_mhz, "clocks": wave.clocks, "cycles": cycles,
+            "windows": [list(one) for one in windows], "streams": rows}
+
+
+def _runs(bits: np.ndarray) -> list[list[int]]:
+    """First cycle and length of each run of ones."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], bits.astype(np.int8), [0]])))
+    return [[int(first), int(end - first)] for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
 def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int | None = None, forced: bool = False,
                   compared: Sequence[str] = (), temperature: float = 0.0, seed: int = 1, measured: bool = False,
                   records: str | None = None, rtl: str | None = None, rtl_memory: str | None = None,
-                  rtl_merge: bool = False, progress: Callable[[str], None] = lambda text: None,
+                  rtl_merge: bool = False, rtl_accelerator: bool = False,
+                  progress: Callable[[str], None] = lambda text: None,
                   count: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
     """Result of ``bankside decode --json``.
 
@@ -108,6 +175,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         prompt's last token
     rtl_memory : name of a memory at whose cycles keys and values come to that unit
     rtl_merge : put the reduction units of PAM's bank groups in RTL too
+    rtl_accelerator : put INF2's whole accelerator in RTL, not its engine alone
 
     Raises
     ------
@@ -123,11 +191,15 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     from bankside.models.decode.evaluate import Sampling
     from bankside.models.decode.hazards import hazards
     from bankside.models.llm.weights import SMALL, read_model
+    from bankside.models.sparse.recorded import Recorded
 
     backend, others = make_backend(system), [make_backend(name) for name in compared]
     model = read_model(SMALL if folder is None else folder)
     note_sources(decode_result, type(backend))
-    given, _ = _text(model, prompt, "a prompt")
+    chosen = None if backend.selection is None else Recorded(backend.selection)
+    if chosen is not None:
+        backend.selection = chosen
+    given, _ = text_tokens(model, prompt, "a prompt")
     more = 0 if forced else 64 if tokens is None else tokens
     if forced:
         given = given[:tokens]
@@ -145,7 +217,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         heads = None
         if rtl is not None:
             heads = stack.enter_context(_in_rtl(backend, model, rtl, len(given) + more, 0 if forced else len(given) - 1,
-                                                rtl_memory, rtl_merge, progress))
+                                                rtl_memory, rtl_merge, rtl_accelerator, progress))
         if forced:
             progress(system)
             run = teacher_forced(model, backend, given)
@@ -158,7 +230,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         rows.append({"system": each.name, **_figures(compare(model, again)),
                      "attention_error_mean": _finite(float(again.error.mean()))})
     found = compare(model, run)
-    cost, notes = step_cost(backend.system, model.shape, len(run.tokens), records)
+    cost, notes = step_cost(backend.system, model.shape, len(run.tokens), records, None if chosen is None else chosen.step)
     details = dict(run.details)
     by_tier = {name: details.pop(name) for name in ("tiers", "tokens_by_tier") if name in details}
     result: dict[str, Any] = {
@@ -173,9 +245,11 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
         "agrees": found.agrees.tolist(),
         "attention_error": [[_finite(float(value)) for value in row] for row in run.error],
         "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
+        "reads": _reads(run.reads),
         "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
         "details": details, "compared": rows, "hazards": None,
-        "rtl": None if heads is None else heads.figures(), **cost, "notes": notes, "tools": tool_versions()}
+        "rtl": None if heads is None else {**heads.figures(), "waveform": _waveform(heads.waveform())}, **cost,
+        "notes": notes, "tools": tool_versions()}
     if measured:
         result["hazards"] = [{key: _plain(value) for key, value in asdict(one).items()}
                              for one in hazards(model, run.tokens, run, progress)]
@@ -185,7 +259,7 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
 
 
 def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, memory: str | None,
-            merge: bool, progress: Callable[[str], None]) -> RtlHeads:
+            merge: bool, accelerator: bool, progress: Callable[[str], None]) -> RtlHeads:
     """Put heads of a backend in RTL. A waveform of a difference goes to ``out/waves``."""
     from bankside.cosim.live_decode import RtlHeads
     from bankside.cosim.request import Part
@@ -201,7 +275,7 @@ def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, me
         return Part(config, generate.verilog(selection), selection.unit.module, generate.latency(selection))
 
     heads = RtlHeads(backend, model.shape, parse_heads(text, model.shape), room, part, first=first, memory=memory,
-                     merge=merge, waves=Path("out/waves"))
+                     merge=merge, accelerator=accelerator, waves=Path("out/waves"))
     answered(backend, heads.places, heads)
     return heads
 
@@ -255,8 +329,9 @@ def decode_text(result: Mapping[str, Any]) -> str:
     if result["time_per_token_us"] is not None:
         lines.append(f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ")
     if result["rtl"] is not None:
-        lines.append("in RTL               {heads} heads, {tokens} tokens, {clocks} clocks, {clocks_per_second:,.0f} "
-                     "clocks/s, {mismatches} mismatches".format(**result["rtl"]))
+        lines.append("in RTL               {heads} head{plural}, {tokens} tokens, {clocks} clocks, "
+                     "{clocks_per_second:,.0f} clocks/s, {mismatches} mismatches".format(
+                         **result["rtl"], plural="" if result["rtl"]["heads"] == 1 else "s"))
     for one in result["compared"]:
         lines.append(f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
                      f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats")
@@ -281,7 +356,7 @@ def capture_result(folder: str, text: str, output: str, *, tokens: int | None = 
 
     note_sources(capture_result)
     model = read_model(folder)
-    found, words = _text(model, text, "a text")
+    found, words = text_tokens(model, text, "a text")
     found = found[:tokens]
     _fits(model, text, len(found))
     head = capture(model, found, output, hashlib.sha256(words.encode()).hexdigest())

@@ -1,20 +1,28 @@
-"""The whole loop once, on a real unit and a real model's shape: parameters, Verilog, cycles and area, a server."""
+"""The whole loop once, on a real unit and a real model's shape: parameters, Verilog, cycles and area, a server, a text."""
 
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from bankside.constraints.workspace import write_files
+from bankside.cosim.build import LEVEL
 
+from .decode import decode_text
 from .envelope import enveloped
 from .evaluate import evaluate
 from .generate import generated_files, verilog
 from .measure import measurement_of, require_equal
-from .measuring import measure_all
+from .measuring import failure, measure_all
 from .pages import write_page
 from .pages.demo import answer, attention_ms
 from .selection import select
@@ -31,7 +39,13 @@ SYSTEMS: dict[str, tuple[str, dict[str, Any]]] = {
     "pam-hbm-only": ("pam-hbm-only", {}),
     "pam-hbm-only, gqa8": ("pam-hbm-only", {"unit.preset": "pam-hbm-gqa8"}),
 }
-STAGES = 6
+STAGES = 7
+
+#: The unit's bits in a language model: system, its query head in Verilog, further systems on the same tokens, tokens to
+#: generate. The prompt is held-out text of the model between these two lines.
+DECODED, HEAD, COMPARED, GENERATED = "pam-hbm", "0.0", ("inf2", "lol-pim", "cent"), 32
+PROMPT_FILE, DECODED_PAGE = "prompt.txt", "decode.html"
+PROMPT = ("class TestTemplate(unittest.TestCase):\n", "    def test_regular_templates_with_upper_case(self):\n")
 
 #: Rules of the GPUs. The charts are of the first.
 RULES = ("measured", "roofline", "attacc-simulator")
@@ -62,31 +76,36 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     made = measure_all(asked, None, lambda text: log(f"           {text}"))
     results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
     sim, synth = results["sim"], results["synth"]
-    tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
-    channel = _channel(selection, sim)
-    require_equal(channel)
+    tell(f"beside the next steps, decoding {GENERATED} tokens of a language model with {DECODED}, head {HEAD} in Verilog")
+    with _Decoding(folder) as decoding:
+        tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
+        channel = _channel(selection, sim)
+        require_equal(channel)
 
-    tell(f"evaluating {len(SYSTEMS)} systems with {MODEL}, context {CONTEXT}, batch {BATCH}")
-    by_rule = [[_evaluate(system, MODEL, CONTEXT, BATCH, rule) for system in SYSTEMS] for rule in RULES]
-    evaluations = by_rule[0]
-    sweeps = {e["system"]: _sweep(e) for e in evaluations}
+        tell(f"evaluating {len(SYSTEMS)} systems with {MODEL}, context {CONTEXT}, batch {BATCH}")
+        by_rule = [[_evaluate(system, MODEL, CONTEXT, BATCH, rule) for system in SYSTEMS] for rule in RULES]
+        evaluations = by_rule[0]
+        sweeps = {e["system"]: _sweep(e) for e in evaluations}
 
-    tell(f"the same with {CROSSOVER[1]}, and with contexts of {CONTEXTS[0]} to {CONTEXTS[-1]} tokens")
-    crossover = _crossover()
+        tell(f"the same with {CROSSOVER[1]}, and with contexts of {CONTEXTS[0]} to {CONTEXTS[-1]} tokens")
+        crossover = _crossover()
+        decoded = decoding.result()
 
     tell("writing the page")
     commands = [f"bankside gen {UNIT} --preset {PRESET}", f"bankside sim {UNIT} --preset {PRESET} --tokens {TOKENS}",
                 f"bankside synth {UNIT} --preset {PRESET}",
                 *(" ".join((f"bankside eval {system} --model {MODEL} --context {CONTEXT} --batch {BATCH}",
                             *(f"--set {key}={value}" for key, value in (*changes.items(), ("gpu.rule", rule)))))
-                  for system, changes in SYSTEMS.values() for rule in RULES)]
+                  for system, changes in SYSTEMS.values() for rule in RULES),
+                decoding.command]
     data = {"crossover": crossover, "evaluations": evaluations, "by_rule": by_rule, "sweeps": sweeps,
-            "sim": {**sim, "channel": channel}, "synth": synth, "commands": commands}
-    files = [str(folder / "index.html"), str(folder / "results.json"), *map(str, paths)]
+            "sim": {**sim, "channel": channel}, "synth": synth, "decoding": decoded, "commands": commands}
+    files = [str(folder / name) for name in ("index.html", "results.json", PROMPT_FILE, DECODED_PAGE)] + [*map(str, paths)]
     result = {"schema": 1, **data, "files": files}
     document = enveloped(result, "demo")
     write_files(folder, {"results.json": json.dumps(document, indent=1) + "\n"})
     write_page(folder / "index.html", document)
+    write_page(folder / DECODED_PAGE, decoded)
 
     from rich.console import Console
 
@@ -94,10 +113,57 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     for line in answer(crossover):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(summary_table(data))
-    for line in cosimulation_lines({**sim, "channel": channel}):
+    for line in (*cosimulation_lines({**sim, "channel": channel}), decode_text(decoded)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
     return result
+
+
+class _Decoding:
+    """A process that decodes. Use it in ``with``: it ends with the block."""
+
+    def __init__(self, folder: Path) -> None:
+        from bankside.models.llm.weights import SMALL
+
+        text = (SMALL / "heldout.txt").read_text(encoding="utf-8")
+        begun = text.index(PROMPT[0])
+        prompt = text[begun:text.index(PROMPT[1], begun) + len(PROMPT[1])]
+        write_files(folder, {PROMPT_FILE: prompt})
+        arguments = ["decode", "--prompt", str(folder / PROMPT_FILE), "--system", DECODED, "--tokens", str(GENERATED),
+                     "--rtl", HEAD, "--compare", ",".join(COMPARED)]
+        self.command = " ".join(["bankside", *arguments])
+        # Few clocks are simulated: the compiler need not optimise the model.
+        environment = {LEVEL: "0", **os.environ}
+        self._out, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pipes could fill up
+        self._process = subprocess.Popen([sys.executable, "-m", "bankside", *arguments, "--json"], stdout=self._out,
+                                         stderr=self._said, env=environment, start_new_session=True)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._process.poll() is None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGTERM)
+            self._process.wait()
+        self._out.close()
+        self._said.close()
+
+    def result(self) -> dict[str, Any]:
+        """Wait for the result.
+
+        Raises
+        ------
+        :exc:`CheckFailed`, :exc:`ConfigError` or :exc:`ToolMissing`
+            If the command fails.
+        """
+        code = self._process.wait()
+        for file in (self._out, self._said):
+            file.seek(0)
+        if code:
+            lines = self._said.read().decode(errors="replace").strip().splitlines()
+            raise failure(code)(f"`{self.command}` failed: {lines[-1] if lines else f'exit code {code}'}")
+        return json.loads(self._out.read())
 
 
 def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:

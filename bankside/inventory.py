@@ -199,7 +199,10 @@ def renew(records: RecordFolder, measurement: Measurement, tell: Callable[[str],
                                            generate.latency(selection) if whole.kind == "sim" else {})
     if record is None:
         return False
-    records.write(record)
+    try:
+        records.write(record)
+    except RecordError:  # its results lack what results hold today
+        return False
     tell(f"`{measurement.command}`: the same Verilog, so the record stays right")
     return True
 

@@ -24,7 +24,7 @@ from bankside.constraints.records import Measurement, Outcome
 
 from .records import completed
 
-__all__ = ["Measurer", "from_json", "measure_all", "to_json"]
+__all__ = ["Measurer", "failure", "from_json", "measure_all", "to_json"]
 
 #: Seconds between two checks of the running processes.
 POLL_S = 0.2
@@ -174,6 +174,11 @@ class Measurer:
                        "--measure-limit", 1)
 
 
+def failure(code: int) -> type[BanksideError]:
+    """The error of a process of Bankside that ended with an exit code."""
+    return {2: ConfigError, 3: ToolMissing}.get(code, CheckFailed)
+
+
 def measure_all(measurements: Iterable[Measurement], records: str | None, tell: Callable[[str], None],
                 limit_s: float | None = None, each: Callable[[Measurement, Outcome], None] | None = None
                 ) -> dict[Measurement, Outcome]:
@@ -196,8 +201,7 @@ def measure_all(measurements: Iterable[Measurement], records: str | None, tell: 
                 if each is not None:
                     each(measurement, outcome)
                 elif outcome.state != "done":
-                    kind = {2: ConfigError, 3: ToolMissing}.get(outcome.code, CheckFailed)
-                    raise kind(f"`{measurement.command}` {outcome.state}: {outcome.why}")
+                    raise failure(outcome.code)(f"`{measurement.command}` {outcome.state}: {outcome.why}")
     return made
 
 

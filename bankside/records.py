@@ -205,7 +205,10 @@ class RecordFolder:
         return found.record if found.state in ("own", "shipped") else None
 
     def look(self, measurement: Measurement) -> Finding:
-        """As :meth:`find`, with the state if there is no valid record."""
+        """As :meth:`find`, with the state if there is no valid record.
+
+        A record of other sources or tools may lack what results hold today. It is stale and hides no other record.
+        """
         if self.folder.exists() and not self.folder.is_dir():
             raise ConfigError(f"{self.folder}: a folder of records is needed, not a file")
         whole = completed(measurement)
@@ -214,13 +217,16 @@ class RecordFolder:
         stale = Finding("missing")
         for state, path in self.places(name):
             with noted_inputs():  # a stale record is no input
-                record = self.read(path)
-            if record.made_from == now:
+                record = self._sealed(path)
+            then, schema = record.made_from, _result_type(record)
+            if changed := [key for key in (*now, *then.keys() - now.keys()) if then.get(key) != now.get(key)]:
+                stale = Finding("stale", record, path, f"changed: {', '.join(changed)}")
+            elif lost := _lacking(record, schema):
+                stale = Finding("stale", record, path, f"lacks: {', '.join(lost)}")
+            else:
+                record.check(str(path), schema)
                 note_input(_as_input(whole, record))
                 return Finding(state, record, path)
-            then = record.made_from
-            why = ", ".join(key for key in (*now, *then.keys() - now.keys()) if then.get(key) != now.get(key))
-            stale = Finding("stale", record, path, f"changed: {why}")
         return stale
 
     def places(self, name: str) -> Iterator[tuple[Literal["own", "shipped"], Path]]:
@@ -255,7 +261,15 @@ class RecordFolder:
 
     @staticmethod
     def read(path: Path) -> Record:
-        """A record by its file, checked against its name and its own digests; :exc:`RecordError` if it can't be trusted."""
+        """A record by its file, checked against its name, its own digests and the schema of its results;
+        :exc:`RecordError` if it can't be trusted."""
+        record = RecordFolder._sealed(path)
+        record.check(str(path), _result_type(record))
+        return record
+
+    @staticmethod
+    def _sealed(path: Path) -> Record:
+        """A record of any version of the package, checked against its name and its own digests."""
         try:
             text = read_text(path, "a measurement record", MAX_BYTES)
             record = validate(parse_json(text, str(path)), Record, str(path))
@@ -263,7 +277,7 @@ class RecordFolder:
             raise RecordError(str(error)) from None
         if record.name != path.stem:
             raise RecordError(f"{path}: its contents are of the record {record.name}; remove it or measure again")
-        record.check(str(path), _result_type(record))
+        record.check(str(path))
         return record
 
 
@@ -276,6 +290,12 @@ def _as_input(measurement: Measurement, record: Record) -> Input:
     return Input("measurement record", record.name, record_digest(record),
                  {"command": measurement.command, "made_from": record.made_from, "verilog_sha256": record.verilog_sha256,
                   "tools": record.tools})
+
+
+def _lacking(record: Record, schema: type[Strict] | None) -> list[str]:
+    """Keys that results of today have and the record's results lack."""
+    known = {} if schema is None else schema.model_fields
+    return [name for name, field in known.items() if field.is_required() and name not in record.results]
 
 
 def _result_type(record: Record) -> type[Strict] | None:

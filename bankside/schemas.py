@@ -831,6 +831,7 @@ class Demo(Envelope):
     sweeps: dict[str, list[dict[str, Any]]]
     sim: dict[str, Any]
     synth: dict[str, Any]
+    decoding: dict[str, Any] = _key("object of `decode`")
     commands: list[str]
     files: list[str]
 
@@ -1012,6 +1013,60 @@ class DecodeHazard(_Part):
     figures: dict[str, float | int | None]
 
 
+class DecodeReads(_Part):
+    """What sparse attention reads, by column: an entry for each of some positions, means over layers and heads."""
+
+    unit_tokens: int = _key("tokens of an access unit")
+    row_tokens: int = _key("tokens of a row of all banks of a channel")
+    tokens: list[int] = _key("tokens so far")
+    wanted: list[float] = _key("tokens that the method takes")
+    units: list[float] = _key("access units of their keys, where the method places the tokens")
+    rows: list[float] = _key("rows that these units open")
+    units_in_order: list[float] = _key("the same where tokens lie in order of their positions")
+    rows_in_order: list[float]
+    units_of_all: list[int] = _key("the same of all tokens")
+    rows_of_all: list[int]
+
+
+class DecodeSpan(_Part):
+    track: str
+    name: str
+    start_us: float
+    us: float
+
+
+class DecodeTimeLine(_Part):
+    """Spans of a token's step, from the system's model."""
+
+    layers: int = _key("layers that have spans")
+    of_layers: int = _key("layers of the model")
+    spans: list[DecodeSpan]
+
+
+class DecodeStream(_Part):
+    """A stream of a unit in the recorded cycles."""
+
+    stream: str
+    input: bool
+    valid: list[list[int]] = _key("first cycle and length of each run")
+    ready: list[list[int]] = _key("first cycle and length of each run")
+    payloads: dict[str, str] = _key("hexadecimal, by cycle")
+
+
+class DecodeWaveform(_Part):
+    """A step of a head in RTL."""
+
+    unit: str
+    token: int
+    layer: int
+    head: int
+    clock_mhz: float
+    clocks: int = _key("of the whole step")
+    cycles: int = _key("recorded ones, from the step's first on")
+    windows: list[list[int]] = _key("first cycle and end of the parts that have payloads")
+    streams: list[DecodeStream]
+
+
 class DecodeRtl(_Part):
     """Heads that the unit's Verilog computed."""
 
@@ -1020,6 +1075,7 @@ class DecodeRtl(_Part):
     clocks: int
     clocks_per_second: float
     mismatches: int
+    waveform: DecodeWaveform | None = _key("the last step that began with the first of the heads")
 
 
 class Decode(Envelope, DecodeFigures):
@@ -1042,6 +1098,7 @@ class Decode(Envelope, DecodeFigures):
     attention_error: list[list[float | None]] = _key(
         "relative L2 error against float32 on the same queries, keys and values, by layer and head")
     attention: DecodeMaps
+    reads: DecodeReads | None = _key("with sparse attention")
     placement: DecodePlacement | None = _key("of a system with tiers")
     details: dict[str, Any] = _key("further figures of the system")
     compared: list[DecodeCompared] = _key("further systems on the same tokens")
@@ -1050,6 +1107,7 @@ class Decode(Envelope, DecodeFigures):
     time_per_token_us: float | None = _key("of a step with as many tokens, from the system's model")
     energy_per_token_mj: float | None
     time_breakdown_us: dict[str, float] | None = _key("parts of that time")
+    time_line: DecodeTimeLine | None = _key("spans of that step")
     records: list[str] = _key("measurement records behind time and energy")
 
 
@@ -1068,6 +1126,86 @@ class Capture(Envelope):
     files: list[str]
     trace: str = _key("trace of attention for `bankside calibrate pam --trace`")
     steps: int = _key("of the trace")
+
+
+class SparseRow(_Part):
+    """Figures of a method with a budget."""
+
+    method: str
+    budget: int
+    tokens: float = _key("mean number of selected tokens")
+    recall: float = _key("share of the tokens with the largest scores that are selected")
+    precision: float = _key("share of the selected tokens that are among these")
+    mass: float = _key("sum of the selected tokens' weights in full attention")
+    error: float = _key("relative L2 error of the output, mean over heads and layers")
+    recall_by_layer: list[float]
+    perplexity: float | None = _key("decoded with the selection")
+    perplexity_ratio: float | None = _key("to full attention's")
+    ratio_error: float | None = _key("standard error of that ratio")
+    kl_mean_nats: float | None = _key("divergence from full attention's distribution")
+
+
+class SparseOrder(_Part):
+    """An order of two methods that STARC claims."""
+
+    claim: str
+    figure: Literal["recall", "perplexity"]
+    budget: int
+    better: str
+    worse: str
+    better_value: float | None
+    worse_value: float | None
+    standard_errors: float | None = _key("difference over its standard error; only of perplexities")
+    holds: bool
+
+
+class SparseImportant(_Part):
+    budget: int
+    tokens_per_page: float = _key("tokens with the largest scores on a page of 16 that has any")
+
+
+class SparseSelection(_Part):
+    """What a selection of one query reads."""
+
+    method: str
+    wanted: int
+    fetched: int
+    overfetch: int
+    units: int
+    runs: int
+    rows: int
+
+
+class SparseTouched(_Part):
+    layer: int
+    head: int
+    budget: int
+    selections: list[SparseSelection]
+
+
+class Sparse(Envelope):
+    """``bankside sparse``: accuracy of selections of tokens on a text."""
+
+    model: str
+    folder: str
+    model_sha256: str
+    text: str | None
+    capture: str | None
+    tokens: int = _key("of each text")
+    prompt: int = _key("first tokens that attend to all")
+    windows: int = _key("texts")
+    methods: list[str]
+    budgets: list[int]
+    full_layers: int = _key("first layers that attend to all tokens")
+    layers: list[int] = _key("whose figures count")
+    queries: int = _key("of a head, over all texts")
+    predicted: int = _key("tokens whose perplexity counts")
+    reference_perplexity: float | None = _key("of full attention")
+    rows: list[SparseRow]
+    important: list[SparseImportant]
+    orders: list[SparseOrder]
+    touched: SparseTouched | None = _key("with `--picture`")
+    files: dict[str, str]
 
 
 class RestsOn(_Part):
@@ -1107,7 +1245,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
     "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
-    "decode": (Decode,), "capture": (Capture,), "asm": (Asm,), "disasm": (Disasm,),
+    "decode": (Decode,), "capture": (Capture,), "sparse": (Sparse,), "asm": (Asm,), "disasm": (Disasm,),
     "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
     "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
     "kernels": (Kernels,), "writeback": (Writeback, WritebackCheck), "bench": (Bench,),

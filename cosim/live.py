@@ -22,16 +22,19 @@ from ..constraints.units.pam_pu import BEAT_DTYPE, PamPuConfig, Step
 from ..models.numerics.sums import Lists
 from ..models.pam.batch import local_attention_lists
 from ..models.pam.pu import Partials
-from .live_unit import Gather, LiveStep, LiveUnit
+from .live_unit import Gather, LiveStep, LiveUnit, Recorded
 from .pam_partials import beat_name
 from .pam_pu import _received, measured_timing, result_beats
 from .request import Part
 from .streams import Items
 
-__all__ = ["Bank", "Figures", "LivePamPu", "Named", "PamRequest", "RtlMismatch", "Simulations"]
+__all__ = ["Bank", "Figures", "LivePamPu", "Named", "PamRequest", "RtlMismatch", "Simulations", "Waveform"]
 
 #: Cycles before and after the first wrong item that a waveform shows.
 BEFORE, AFTER = 1500, 100
+
+#: Most cycles of a step of the watched head that are recorded.
+RECORDED = 4096
 
 
 class RtlMismatch(CheckFailed):
@@ -69,6 +72,23 @@ class Named:
         return f"token {self.token}, layer {self.layer}, head {self.head}"
 
 
+@dataclass(frozen=True)
+class Waveform:
+    """The streams of a unit in a step of the watched head.
+
+    Attributes
+    ----------
+    part : the unit
+    named : to which the step belongs
+    clocks : of the whole step, whose first :data:`RECORDED` clocks are here at most
+    """
+
+    part: Part
+    named: Named
+    clocks: int
+    streams: dict[str, Recorded]
+
+
 class Simulations:
     """Equal simulations of a unit side by side. Use it in ``with``: their processes end with the block.
 
@@ -77,7 +97,15 @@ class Simulations:
     part : the unit
     count : number of simulations
     waves : folder for the waveform of a difference; None: no waveform
+
+    Attributes
+    ----------
+    watched : layer and query head; the streams of each step that begins with it are recorded
+    waveform : of the last such step
     """
+
+    watched: tuple[int, int] | None = None
+    waveform: Waveform | None = None
 
     def __init__(self, part: Part, *, count: int = 1, waves: Path | None = None) -> None:
         if count < 1:
@@ -97,13 +125,19 @@ class Simulations:
         """End the processes. More calls have no effect."""
         self._stack.close()
 
-    def finish(self, unit: LiveUnit, expected: Mapping[str, np.ndarray], name: Callable[[str, int], str]) -> LiveStep:
+    def record(self, named: Named) -> int:
+        """Cycles to record of a step that begins with a query."""
+        return RECORDED if self.watched == (named.layer, named.head) else 0
+
+    def finish(self, unit: LiveUnit, expected: Mapping[str, np.ndarray], name: Callable[[str, int], str],
+               named: Named) -> LiveStep:
         """Wait for the step of a simulation, and compare its outputs.
 
         Parameters
         ----------
         expected : payloads of each output stream
         name : names a payload for people: called with the stream and the payload's number
+        named : the query with which the step begins
 
         Raises
         ------
@@ -114,6 +148,8 @@ class Simulations:
         step = unit.finish()
         self.figures.seconds += unit.seconds - began[0]
         self.figures.clocks += unit.clocks - began[1]
+        if self.record(named):
+            self.waveform = Waveform(self.part, named, step.clocks, step.recorded)
         wrong = [(int(step.cycles[stream][at]), stream, int(at)) for stream, rows in expected.items()
                  for at in np.flatnonzero((step.outputs[stream] != rows).any(axis=1))]
         if not wrong:
@@ -307,7 +343,8 @@ class LivePamPu(Simulations):
         arrival = None if self.memory is None else _arrival(self.part, self.memory, requests[0].tokens, dim)
         unit.start({"command": Items.of(commands), "query": Items.of(config.beat_layout.pack({"": queries})),
                     "kv": Gather(np.concatenate(addresses), arrival)},
-                   {"result": sum(len(config.tiles(step.tokens)) for step in steps) * (2 + config.chunks(dim))})
+                   {"result": sum(len(config.tiles(step.tokens)) for step in steps) * (2 + config.chunks(dim))},
+                   record=self.record(requests[0].named))
 
     def _finish(self, unit: LiveUnit, requests: Sequence[PamRequest]) -> list[Partials]:
         config, chunks = self.config, self.config.chunks(self.head_dim)
@@ -319,10 +356,11 @@ class LivePamPu(Simulations):
                       chunks) for request in requests for tile in range(len(config.tiles(request.tokens)))]
             return beat_name(tiles, at)
 
-        step = self.finish(unit, {"result": rows}, name)
+        step = self.finish(unit, {"result": rows}, name, requests[0].named)
         self.figures.heads |= {(request.named.layer, request.named.head) for request in requests}
         self.figures.tokens |= {request.named.token for request in requests}
-        return _received(config, expected, [1] * len(requests), step.outputs["result"])
+        return _received(config, expected, [Step(request.tokens, self.head_dim) for request in requests],
+                         step.outputs["result"])
 
     def model(self, request: PamRequest) -> Partials:
         """Result of the functional model on the bits in the bank."""

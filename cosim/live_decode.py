@@ -23,8 +23,8 @@ from ..models.numerics.sums import Lists
 from ..models.pam.batch import ListPartials
 from ..models.pam.pu import Partials
 from ..models.pam.ru import Partial, Reduced
-from .live import Bank, Figures, LivePamPu, Named, PamRequest, Simulations
-from .live_units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
+from .live import Bank, Figures, LivePamPu, Named, PamRequest, Simulations, Waveform
+from .live_units import LiveAimChannel, LiveInf2Accelerator, LiveInf2Gemv, LiveLolPim, LivePamRu
 from .request import Part
 
 __all__ = ["PartOf", "RtlHeads"]
@@ -52,6 +52,7 @@ class RtlHeads:
     memory : name of a memory. Keys and values arrive at its cycles, where the unit takes them beside banks. None: they are
         there
     merge : of PAM, the reduction units of the bank groups are in RTL too
+    accelerator : of INF2, whole attention in ``inf2-accelerator`` rather than products in ``inf2-gemv``
     processes : simulations of each of PAM's processing units, which work at the same time
     waves : folder for the waveform of a difference; None: no waveform
 
@@ -64,8 +65,8 @@ class RtlHeads:
     """
 
     def __init__(self, backend: Backend, shape: ModelShape, heads: Collection[tuple[int, int]], room: int, part: PartOf, *,
-                 first: int = 0, memory: str | None = None, merge: bool = False, processes: int = 2,
-                 waves: Path | None = None) -> None:
+                 first: int = 0, memory: str | None = None, merge: bool = False, accelerator: bool = False,
+                 processes: int = 2, waves: Path | None = None) -> None:
         if not isinstance(backend, UnitBackend):
             raise ConfigError(f"{backend.name} has no unit that could be in RTL")
         self.backend, self.shape, self.heads, self.first = backend, shape, frozenset(heads), first
@@ -78,8 +79,12 @@ class RtlHeads:
             self._merges: dict[str, LivePamRu] = {}
             if merge and not isinstance(backend, PamBackend):
                 raise ConfigError(f"{backend.name} has no reduction units")
+            if accelerator and not isinstance(backend, Inf2Backend):
+                raise ConfigError(f"{backend.name} has no accelerator")
             if isinstance(backend, PamBackend):
                 for tier in backend.tiers:
+                    if not tier.share:
+                        continue  # it holds no tokens
                     config = tier.slice.processing
                     self._live[tier.name] = stack.enter_context(LivePamPu(
                         part("pam-pu", config), dim, memory=memory, room=-(-room // tier.units), count=processes,
@@ -95,6 +100,10 @@ class RtlHeads:
                 self._no_memory(memory)
                 self._live[""] = stack.enter_context(LiveAimChannel(part("aim-channel", backend.channel), dim, room=room,
                                                                     waves=waves))
+            elif isinstance(backend, Inf2Backend) and accelerator:
+                self._live[""] = stack.enter_context(LiveInf2Accelerator(
+                    part("inf2-accelerator", backend.accelerator), dim, room=room,
+                    memory=load_memory(memory) if memory else None, waves=waves))
             elif isinstance(backend, Inf2Backend):
                 self._no_memory(memory)
                 self._live[""] = stack.enter_context(LiveInf2Gemv(part("inf2-gemv", backend.config), dim, room=room,
@@ -102,6 +111,9 @@ class RtlHeads:
             else:
                 raise ConfigError(f"{backend.name} has no unit that could be in RTL")
             self._stack = stack.pop_all()
+        watched = min(self.heads)
+        for live in self._live.values():
+            live.watched = watched
         self._watch()
 
     def _no_memory(self, memory: str | None) -> None:
@@ -130,6 +142,10 @@ class RtlHeads:
             total.mismatches += mine.mismatches
         return total.plain()
 
+    def waveform(self) -> Waveform | None:
+        """The streams of a unit in the last step that began with the first of the heads."""
+        return next((live.waveform for live in self._live.values() if live.waveform is not None), None)
+
     # Which query it is -----------------------------------------------------------------------------------------------
 
     def _watch(self) -> None:
@@ -150,7 +166,7 @@ class RtlHeads:
 
             def reduced(place: Place, tier: Tier, local: ListPartials) -> Reduced:
                 want = model(place, tier, local)
-                if place not in self.places:
+                if place not in self.places or tier.name not in self._merges:
                     return want
                 with self._lock:
                     return self._reduced(place, tier, local, want)
@@ -176,7 +192,9 @@ class RtlHeads:
 
     def _local(self, place: Place, tier: Tier, config: Any, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists,
                want: ListPartials) -> ListPartials:
-        live = self._live[tier.name]
+        live = self._live.get(tier.name)
+        if live is None:
+            return want
         assert isinstance(live, LivePamPu)
         got = dataclasses.replace(want, m=want.m.copy(), l=want.l.copy(), o=want.o.copy())
         pending: list[tuple[slice, PamRequest]] = []
@@ -233,7 +251,7 @@ class RtlHeads:
             if not self._chosen(named):
                 continue
             tokens = lists.tokens[lists.first[number]:lists.first[number + 1]]
-            if isinstance(live, LiveLolPim):
+            if isinstance(live, LiveLolPim | LiveInf2Accelerator):
                 live.hold(bank, k[tokens], v[tokens])
                 got[number] = live.attend(bank, q[query], named)
                 continue

@@ -33,7 +33,7 @@ from .streams import Items, StreamPort
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["Gather", "LiveStep", "LiveUnit", "live_wrapper"]
+__all__ = ["Gather", "LiveStep", "LiveUnit", "Recorded", "live_wrapper"]
 
 #: A signal that is always 1, in Verilog.
 ONE = "1'b1"
@@ -57,6 +57,21 @@ class Gather:
 
 
 @dataclass(frozen=True)
+class Recorded:
+    """A stream in the first cycles of a step.
+
+    Attributes
+    ----------
+    valid, ready : bool arrays, one entry a cycle
+    payload : uint8 array of shape ``(cycles, payload_bytes)``, zeros where it is not valid
+    """
+
+    valid: np.ndarray
+    ready: np.ndarray
+    payload: np.ndarray
+
+
+@dataclass(frozen=True)
 class LiveStep:
     """The results of a step.
 
@@ -65,11 +80,13 @@ class LiveStep:
     outputs : payloads of each output stream: uint8, shape ``(items, payload_bytes)``
     cycles : the cycle of the step in which each payload was taken
     clocks : length of the step
+    recorded : the streams in the cycles that :meth:`LiveUnit.start` was asked to record
     """
 
     outputs: dict[str, np.ndarray]
     cycles: dict[str, np.ndarray]
     clocks: int
+    recorded: dict[str, Recorded]
 
 
 @dataclass
@@ -169,20 +186,22 @@ class LiveUnit:
         number = list(self.inputs).index(stream)
         self._send(b"W" + _words(number, len(addresses)) + _column(addresses) + np.ascontiguousarray(payloads).tobytes())
 
-    def start(self, items: Mapping[str, Items | Gather], targets: Mapping[str, int], *, limit: int | None = None) -> None:
+    def start(self, items: Mapping[str, Items | Gather], targets: Mapping[str, int], *, limit: int | None = None,
+              record: int = 0) -> None:
         """Begin a step. The step ends when every output stream has delivered its number of items. :meth:`finish` waits for
         that; several units can work meanwhile. Streams that are not named have no items.
 
         Parameters
         ----------
         limit : clocks after which the step counts as hung; by default some for every item
+        record : so many cycles of the step, from its first on, come back as :attr:`LiveStep.recorded`
         """
         if limit is None:
             latest = max((int(np.max(block.cycle, initial=0)) for block in items.values() if block.cycle is not None),
                          default=0)
             work = sum(_length(block) for block in items.values()) + sum(targets.values())
             limit = latest + CLOCKS_PER_ITEM * work + PATIENCE
-        parts = [b"S", _words(min(limit, 2**32 - 1))]
+        parts = [b"S", _words(min(limit, 2**32 - 1), record)]
         for name, port in self.inputs.items():
             block = items.get(name)
             if block is None:
@@ -213,8 +232,8 @@ class LiveUnit:
         """
         with self._guarded():
             assert self._process.stdout is not None
-            self._last = _read_answer(self._process.stdout, len(self.inputs), list(self.outputs.values()))
-        hung, left, step = self._last.parsed(self.outputs)
+            self._last = _read_answer(self._process.stdout, self.ports)
+        hung, left, step = self._last.parsed(self.ports)
         self.seconds += self._last.ns * 1e-9
         self.steps += 1
         self.clocks += step.clocks
@@ -302,7 +321,6 @@ class LiveUnit:
 
     def _replayed(self, model: Path, commands: Sequence[_Sent], arguments: list[str], number: int) -> _Answer | None:
         """Answer to step ``number`` of a new simulation that gets some of the commands; None if it crashed."""
-        outputs = list(self.outputs.values())
         process = _begun(model, *arguments)
         assert process.stdin is not None and process.stdout is not None
         answer = None
@@ -314,7 +332,7 @@ class LiveUnit:
                     process.stdin.write(journal.read(sent.size))
                     process.stdin.flush()
                     if sent.step:
-                        answer = _read_answer(process.stdout, len(self.inputs), outputs)
+                        answer = _read_answer(process.stdout, self.ports)
             process.stdin.close()
             process.wait()
         except (BrokenPipeError, EOFError, ValueError):
@@ -326,35 +344,57 @@ class LiveUnit:
 
 @dataclass(frozen=True)
 class _Answer:
-    """An answer as it comes through the pipe: state and clocks, items left, cycles and payloads of each output. Its
-    processor time is no part of it when answers are compared."""
+    """An answer as it comes through the pipe: state and clocks, items left, cycles and payloads of each output, recorded
+    cycles. Its processor time is no part of it when answers are compared."""
 
     head: bytes
     left: bytes
     outputs: tuple[tuple[bytes, bytes], ...]
+    record: bytes
     ns: int = field(compare=False)
 
-    def parsed(self, ports: Mapping[str, StreamPort]) -> tuple[bool, list[int], LiveStep]:
+    def parsed(self, ports: Sequence[StreamPort]) -> tuple[bool, list[int], LiveStep]:
         hung, clocks = np.frombuffer(self.head, "<u4").tolist()
-        payloads, cycles = {}, {}
-        for (name, port), (when, what) in zip(ports.items(), self.outputs, strict=True):
-            cycles[name] = np.frombuffer(when, "<u4").astype(np.int64)
-            payloads[name] = np.frombuffer(what, np.uint8).reshape(-1, port.payload_bytes)
-        return bool(hung), np.frombuffer(self.left, "<u4").tolist(), LiveStep(payloads, cycles, clocks)
+        payloads, cycles, recorded = {}, {}, {}
+        for port, (when, what) in zip(_outputs(ports), self.outputs, strict=True):
+            cycles[port.name] = np.frombuffer(when, "<u4").astype(np.int64)
+            payloads[port.name] = np.frombuffer(what, np.uint8).reshape(-1, port.payload_bytes)
+        record, at = np.frombuffer(self.record, np.uint8).reshape(-1, _row(ports)), 0
+        for port in _in_record(ports):
+            state, end = record[:, at], at + 1 + port.payload_bytes
+            recorded[port.name] = Recorded(state & 1 == 1, state & 2 == 2, record[:, at + 1:end])
+            at = end
+        return bool(hung), np.frombuffer(self.left, "<u4").tolist(), LiveStep(payloads, cycles, clocks, recorded)
 
 
-def _read_answer(pipe: IO[bytes], inputs: int, outputs: Sequence[StreamPort]) -> _Answer:
+def _outputs(ports: Sequence[StreamPort]) -> list[StreamPort]:
+    return [port for port in ports if not port.is_input]
+
+
+def _in_record(ports: Sequence[StreamPort]) -> list[StreamPort]:
+    """Streams in the order of a recorded cycle."""
+    return [*(port for port in ports if port.is_input), *_outputs(ports)]
+
+
+def _row(ports: Sequence[StreamPort]) -> int:
+    """Bytes of a recorded cycle."""
+    return sum(1 + port.payload_bytes for port in ports)
+
+
+def _read_answer(pipe: IO[bytes], ports: Sequence[StreamPort]) -> _Answer:
     def take(size: int) -> bytes:
         data = pipe.read(size)
         if len(data) != size:
             raise EOFError
         return data
 
-    head, ns, left, streams = take(8), int.from_bytes(take(8), "little"), take(4 * inputs), []
+    outputs = _outputs(ports)
+    head, ns, left, streams = take(8), int.from_bytes(take(8), "little"), take(4 * (len(ports) - len(outputs))), []
     for port in outputs:
         count = int.from_bytes(take(4), "little")
         streams.append((take(4 * count), take(count * port.payload_bytes)))
-    return _Answer(head, left, tuple(streams), ns)
+    record = take(int.from_bytes(take(4), "little") * _row(ports))
+    return _Answer(head, left, tuple(streams), record, ns)
 
 
 def _words(*numbers: int) -> bytes:

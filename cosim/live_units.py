@@ -1,4 +1,5 @@
-"""Heads on further units whose simulations stay alive: AiM channels, INF2's engine, LoL-PIM modules; merges of PAM."""
+"""Heads on further units whose simulations stay alive: AiM channels, INF2's engine and accelerator, LoL-PIM modules;
+merges of PAM."""
 
 from __future__ import annotations
 
@@ -9,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..constraints.errors import ConfigError
+from ..constraints.errors import CheckFailed, ConfigError
 from ..constraints.memory import Memory
 from ..constraints.units.aim_channel import AimChannelConfig
+from ..constraints.units.inf2_accelerator import Inf2AcceleratorConfig, Job
 from ..constraints.units.inf2_gemv import Gemv, GemvMode, Inf2GemvConfig
 from ..constraints.units.lol_pim_module import LolPimModuleConfig
 from ..constraints.units.pam_ru import PamRuConfig
@@ -23,7 +25,10 @@ from ..models.lolpim.host import map_rows, set_size, set_tokens
 from ..models.pam.ru import Partial, Reduced
 from .aim_channel import stimulus as channel_stimulus
 from .aim_module import Rig
+from .axi_shell import AxiRig
 from .campaign import Stimulus
+from .inf2_accelerator import Episode, Shard, _rig, _room
+from .inf2_accelerator import stimulus as accelerator_stimulus
 from .live import Bank, Named, Simulations
 from .live_unit import Gather, LiveStep, LiveUnit
 from .lol_pim_module import Session
@@ -33,7 +38,7 @@ from .pam_ru import stimulus as merge_stimulus
 from .request import Part
 from .streams import Items
 
-__all__ = ["LiveAimChannel", "LiveInf2Gemv", "LiveLolPim", "LivePamRu", "Softmax"]
+__all__ = ["LiveAimChannel", "LiveInf2Accelerator", "LiveInf2Gemv", "LiveLolPim", "LivePamRu", "Softmax"]
 
 #: Bits of probabilities from the bits of the scores of a query.
 Softmax = Callable[[np.ndarray], np.ndarray]
@@ -50,13 +55,14 @@ class Played(Simulations):
         """Play the only episode of a stimulus and compare its outputs. ``gathered``: streams whose items are in the
         memory."""
         targets = {name: int(counts[0]) for name, counts in stimulus.targets.items()}
-        self.unit.start({**stimulus.items, **(gathered or {})}, targets, limit=2 * stimulus.limit(0.0))
+        self.unit.start({**stimulus.items, **(gathered or {})}, targets, limit=2 * stimulus.limit(0.0),
+                        record=self.record(named))
 
         def name(stream: str, at: int) -> str:
             part = stimulus.part(stream, 0, at) if stimulus.part else f"{stream} {at}"
             return f"{named}, {part}"
 
-        step = self.finish(self.unit, stimulus.expected, name)
+        step = self.finish(self.unit, stimulus.expected, name, named)
         self.figures.heads.add((named.layer, named.head))
         self.figures.tokens.add(named.token)
         return step
@@ -253,15 +259,61 @@ class LiveInf2Gemv(KeysAndValues):
         last = (np.arange(len(result)) == len(result) - 1).astype(np.int64)
         expected = {"result": config.result_layout.pack(data=result, last=last)}
         self._tiles = (self._tiles + config.tiles(command.outputs)) % config.blocks
-        self.unit.start(items, {"result": len(result)})
+        self.unit.start(items, {"result": len(result)}, record=self.record(named))
         step = self.finish(self.unit, expected, lambda _, at: f"{named}, {command.mode.name} of {command.tokens} tokens, "
-                                                              f"beat {at}")
+                                                              f"beat {at}", named)
         self.figures.heads.add((named.layer, named.head))
         self.figures.tokens.add(named.token)
         return config.result_layout.unpack(step.outputs["result"])["data"].reshape(-1)[:command.outputs]
 
     #: Output tiles so far, modulo the blocks.
     _tiles = 0
+
+
+class LiveInf2Accelerator(Played):
+    """Attention of heads on INF2's accelerator, a job for each query: ``inf2-accelerator`` with memory and host. The memory
+    gets the query, K and V of every job, as from a drive.
+
+    Parameters
+    ----------
+    room : most tokens of a job
+    memory : its pace bounds all accesses; None: a word in every clock
+    """
+
+    def __init__(self, part: Part, head_dim: int, *, room: int = 2048, memory: Memory | None = None,
+                 waves: Path | None = None) -> None:
+        config: Inf2AcceleratorConfig = part.config
+        for mode in GemvMode:
+            config.gemv.check_command(Gemv(mode, room, head_dim))
+        self.config, self.head_dim, self.memory = config, head_dim, memory
+        none = np.zeros(0, np.int64)
+        self._words = _room(config, [Episode([Shard(Job(room, head_dim), none, none, none)])])
+        self.rig = _rig(config, self._words)
+        super().__init__(Part(_Rigged(self.rig, config.clock_mhz), self.rig.verilog(part.verilog, part.module),
+                              f"{part.module}_bench", part.latency), waves=waves)
+        self._held: dict[Bank, tuple[np.ndarray, np.ndarray]] = {}
+
+    def hold(self, bank: Bank, k: np.ndarray, v: np.ndarray) -> None:
+        """Make ``k`` and ``v``, bits of shape ``(tokens, head_dim)``, the tokens of a head."""
+        self._held[bank] = k, v
+
+    def attend(self, bank: Bank, q: np.ndarray, named: Named) -> np.ndarray:
+        """Bits of the output of a query over all tokens of a head.
+
+        Raises
+        ------
+        :exc:`CheckFailed`
+            If the accelerator breaks a rule of AXI, or reads a word that has not come.
+        """
+        k, v = self._held[bank]
+        episode = Episode([Shard(Job(len(k), self.head_dim), q, k, v)], dram=self.memory)
+        step = self.play(accelerator_stimulus(self.config, [episode], room=self._words), named)
+        [report] = self.rig.reports(step.outputs["report"])
+        if report.violations or report.early:
+            raise CheckFailed(f"{self.part.module}: {named}: {report.violations} violations of AXI's rules, {report.early} "
+                              "words read before they had come")
+        data = self.rig.written_layout.unpack(step.outputs["written"])["data"]
+        return np.ascontiguousarray(data.astype(np.uint8)).view("<u2").reshape(-1)[:self.head_dim].astype(np.int64)
 
 
 # LoL-PIM -----------------------------------------------------------------------------------------------------------------
@@ -328,8 +380,8 @@ class LiveLolPim(Played):
             raise ConfigError(f"the hub's registers hold the scores of {self.session.head.most_tokens} tokens, not of "
                               f"{room}")
         rig = Rig(config, rows)
-        super().__init__(Part(_Rigged(rig), rig.verilog(part.verilog, part.module), f"{part.module}_bench", part.latency),
-                         waves=waves)
+        super().__init__(Part(_Rigged(rig, config.clock_mhz), rig.verilog(part.verilog, part.module),
+                              f"{part.module}_bench", part.latency), waves=waves)
         self._slots: dict[Bank, int] = {}
 
     def append(self, bank: Bank, k: np.ndarray, v: np.ndarray) -> None:
@@ -370,13 +422,10 @@ class LiveLolPim(Played):
 
 @dataclass(frozen=True)
 class _Rigged:
-    """The ports of a module with memories, and its clock."""
+    """The ports of a unit with its surroundings, and its clock."""
 
-    rig: Rig
+    rig: Rig | AxiRig
+    clock_mhz: float
 
     def ports(self) -> Any:
         return self.rig.ports()
-
-    @property
-    def clock_mhz(self) -> float:
-        return self.rig.config.clock_mhz

@@ -27,7 +27,8 @@ from ..constraints.errors import BanksideError, CheckFailed
 from ..constraints.units.arith import Operand, operand_layout
 from ..constraints.workspace import cache_folder
 from .streams import Items, StreamPort, play
-from .vectors import _ports, evaluate
+from .vectors import _ports as _declared
+from .vectors import evaluate
 
 __all__ = ["SELECT", "Campaign", "Mutant", "mutate", "mutation_campaign", "operator_campaign",
            "stream_campaign"]
@@ -226,6 +227,11 @@ def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: 
     return Campaign(top, total, tuple(done))
 
 
+def _ports(text: str, top: str) -> dict[str, tuple[str, int]]:
+    """Ports of a module. The inputs of functions in it, in which Yosys writes multiplexers, are not among them."""
+    return _declared(re.sub(r"\bfunction\b.*?\bendfunction\b", "", text, flags=re.S), top)
+
+
 def _around(text: str, top: str, choice: Path) -> str:
     """The mutated module with its old ports. A file, read when the simulation starts, has the number of the mutant."""
     ports = _ports(text, top)
@@ -235,7 +241,9 @@ def _around(text: str, top: str, choice: Path) -> str:
                        for name, (way, width) in ports.items())
     connected = "".join(f".{name}({name}), " for name in ports)
     # A reset that a mutant disturbs is no longer one of the clock alone.
+    # Yosys writes multiplexers as cases whose conditions overlap.
     return f"""/* verilator lint_off SYNCASYNCNET */
+/* verilator lint_off CASEOVERLAP */
 {inner}
 module {top}({', '.join(ports)});
 {declared}  integer file, count, number;

@@ -12,19 +12,19 @@ import numpy as np
 
 from ..constraints.contract import AttentionWorkload
 from ..constraints.formats import FloatFormat
-from ..constraints.memory import load_memory
+from ..constraints.memory import Memory, load_memory
 from ..constraints.units.pam_pu import PamPuConfig, PamPuResult, PamPuTiming, Step
 from ..models.memory import time_program
 from ..models.numerics import from_float64, to_float64
 from ..models.pam.program import attention_program, burst_arrivals
-from ..models.pam.pu import Partials, attention, group_partials, merge
+from ..models.pam.pu import Partials, attention, group_partials, key_scores, merge
 from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .pam_partials import beat_name, partial_beats
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Outcome", "kv_items", "measured_timing", "random_episode", "result_beats", "simulate",
-           "special_numbers", "stimulus"]
+__all__ = ["Episode", "Outcome", "burst_cycles", "kv_items", "measured_timing", "random_episode", "result_beats",
+           "score_beats", "simulate", "special_numbers", "stimulus"]
 
 #: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
 KEY, VALUE, KEY_FIRST, VALUE_FIRST = range(4)
@@ -49,9 +49,14 @@ class Episode:
     arrival: np.ndarray | None = None
 
     def partials(self, config: PamPuConfig) -> list[Partials]:
-        """Results of the model, step by step and query by query."""
-        return [part for q, k, v in zip(self.q, self.k, self.v, strict=True)
+        """Partial results of the model, step by step and query by query. A step of scores has none."""
+        return [part for step, q, k, v in zip(self.steps, self.q, self.k, self.v, strict=True) if not step.scores
                 for part in group_partials(config, np.atleast_2d(q), k, v)]
+
+    def scores(self, config: PamPuConfig) -> list[np.ndarray]:
+        """Scores of the model for each step of scores, of shape ``(queries, tokens)``."""
+        return [np.stack([key_scores(config, one, k) for one in np.atleast_2d(q)])
+                for step, q, k in zip(self.steps, self.q, self.k, strict=True) if step.scores]
 
 
 @dataclass
@@ -118,7 +123,7 @@ def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
     beats, lanes = config.beats(episode.steps), config.lanes
     data = np.empty((len(beats), lanes), np.int64)
     for step in range(len(episode.steps)):
-        for value, source in ((0, episode.k[step]), (1, episode.v[step])):
+        for value, source in ((0, episode.k[step]), (1, episode.v[step])):  # steps of scores have no beat of V
             mine = np.flatnonzero((beats["step"] == step) & (beats["value"] == value))
             if len(mine):
                 chunked = source.reshape(len(source), source.shape[1] // lanes, lanes)
@@ -131,15 +136,18 @@ def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
                     cycle=0 if episode.arrival is None else episode.arrival)
 
 
-def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials]) -> Stimulus:
-    """Commands, queries, keys and values of episodes. The expected beats are ``partials``, the model's results of all
-    their steps."""
+def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials],
+             scores: Sequence[np.ndarray] = ()) -> Stimulus:
+    """Commands, queries, keys and values of episodes. The expected beats are ``partials`` and ``scores``, the model's
+    results of all their steps."""
     lists: dict[str, list[Items]] = {"command": [], "query": [], "kv": []}
     targets = []
     lanes = config.lanes
     for number, episode in enumerate(episodes):
         tokens, dims, more = np.array([[s.tokens, s.head_dim, s.more] for s in episode.steps], np.int64).reshape(-1, 3).T
         several = {"queries": np.array([s.queries for s in episode.steps], np.int64)} if config.queries > 1 else {}
+        if config.scores:
+            several["scores"] = np.array([s.scores for s in episode.steps], np.int64)
         commands = config.command_layout.pack(tokens=tokens, chunks=dims // lanes, more=more, **several)
         lists["command"].append(Items.of(commands, epoch=number))
 
@@ -149,26 +157,37 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
         lists["query"].append(Items.of(config.beat_layout.pack({"": rows}), epoch=number))
 
         lists["kv"].append(kv_items(config, episode, number))
-        targets.append(sum(len(config.tiles(s.tokens)) * (2 + config.chunks(s.head_dim)) * s.queries
-                           for s in episode.steps))
+        targets.append(sum(_step_beats(config, s) for s in episode.steps))
 
     def part(_: str, number: int, at: int) -> str:
         return _beat_name(config, episodes[number].steps, at)
 
     items = {name: Items.join(parts) for name, parts in lists.items()}
     counts = np.diff(np.r_[0, np.searchsorted(items["kv"].epoch, np.arange(len(episodes)), side="right")])
-    left, results = iter(partials), []
+    left, alone, results = iter(partials), iter(scores), []
     for episode in episodes:
-        results += [result_beats(config, [next(left) for _ in range(step.queries)]) for step in episode.steps]
-    return Stimulus(items, {"result": np.concatenate(results)}, {"result": np.array(targets)},
+        results += [score_beats(config, next(alone)) if step.scores else
+                    result_beats(config, [next(left) for _ in range(step.queries)]) for step in episode.steps]
+    none = np.zeros((0, config.result_layout.payload_bytes), np.uint8)
+    return Stimulus(items, {"result": np.concatenate([none, *results])}, {"result": np.array(targets)},
                     work=int(counts.max(initial=0)) * config.queries, part=part)
+
+
+def _step_beats(config: PamPuConfig, step: Step) -> int:
+    """Beats of the results of a step."""
+    if step.scores:
+        return step.tokens * step.queries
+    return len(config.tiles(step.tokens)) * (2 + config.chunks(step.head_dim)) * step.queries
 
 
 def _beat_name(config: PamPuConfig, steps: Sequence[Step], at: int) -> str:
     """Name of beat ``at`` of the results of steps."""
     for n, step in enumerate(steps):
-        tiles, chunks = len(config.tiles(step.tokens)), config.chunks(step.head_dim)
-        count = tiles * (2 + chunks) * step.queries
+        chunks, count = config.chunks(step.head_dim), _step_beats(config, step)
+        if at < count and step.scores:
+            token, query = divmod(at, step.queries)
+            return (f"step {n} (scores of {step.tokens} tokens, head dimension {step.head_dim}), token {token}"
+                    + (f", query {query}" if step.queries > 1 else ""))
         if at < count:
             tile, at = divmod(at, (2 + chunks) * step.queries)
             name = f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}"
@@ -191,26 +210,43 @@ def result_beats(config: PamPuConfig, parts: Sequence[Partials]) -> np.ndarray:
     return partial_beats(config.result_layout, m, total, o)
 
 
+def score_beats(config: PamPuConfig, scores: np.ndarray) -> np.ndarray:
+    """Payloads of the scores of a step, of shape ``(queries, tokens)``, as the unit must send them."""
+    queries, tokens = scores.shape
+    token, query = np.divmod(np.arange(tokens * queries), queries)
+    tile, layout = config.tile_tokens, config.result_layout
+    final = token // tile == max(tokens - 1, 0) // tile
+    last = (query == queries - 1) & ((token % tile == tile - 1) | (token == tokens - 1))
+    several = {"query": query} if config.queries > 1 else {}
+    return layout.pack(data=scores[query, token], kind=config.kinds["SCORE"], last=last, final=final, **several)
+
+
 def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
              **options: Any) -> Outcome:
     """Run episodes through the RTL and compare every result beat with the functional model. ``options`` and errors are
     as of :func:`play_stimulus`."""
     partials = [part for episode in episodes for part in episode.partials(config)]
-    played = play_stimulus(config, verilog, top, stimulus(config, episodes, partials), **options)
+    scores = [one for episode in episodes for one in episode.scores(config)]
+    played = play_stimulus(config, verilog, top, stimulus(config, episodes, partials, scores), **options)
     received = partials if played.mismatches else _received(
-        config, partials, [step.queries for episode in episodes for step in episode.steps], played.run.outputs["result"])
-    steps = ((e, s, q) for e in episodes for s, step in enumerate(e.steps) for q in range(step.queries))
-    error = np.concatenate([_error(config, part, *step) for part, step in zip(received, steps, strict=True)])
+        config, partials, [step for episode in episodes for step in episode.steps], played.run.outputs["result"])
+    steps = ((e, s, q) for e in episodes for s, step in enumerate(e.steps) if not step.scores for q in range(step.queries))
+    errors = (_error(config, part, *step) for part, step in zip(received, steps, strict=True))
+    error = np.concatenate([np.empty(0), *errors])
     return Outcome(**vars(played), config=config, episodes=list(episodes), expected=partials, received=received,
                    max_abs_error=float(error.max(initial=0.0)),
                    rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
 
 
-def _received(config: PamPuConfig, shapes: Sequence[Partials], groups: Sequence[int], got: np.ndarray) -> list[Partials]:
-    """Partial results from the RTL (equal to the model's, once compared). ``groups`` has the queries of each step."""
+def _received(config: PamPuConfig, shapes: Sequence[Partials], steps: Sequence[Step], got: np.ndarray) -> list[Partials]:
+    """Partial results from the RTL (equal to the model's, once compared)."""
     out: list[Partials] = []
     at, layout = 0, config.result_layout
-    for queries in groups:
+    for one_step in steps:
+        queries = one_step.queries
+        if one_step.scores:
+            at += _step_beats(config, one_step)
+            continue
         tiles, dim = shapes[len(out)].o.shape
         chunks = config.chunks(dim)
         step = got[at:at + tiles * (2 + chunks) * queries].reshape(tiles, (2 + chunks) * queries, -1)
@@ -280,15 +316,20 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
     return Episode(steps, q, k, v)
 
 
+def burst_cycles(config: PamPuConfig, device: Memory, steps: Sequence[Step]) -> int:
+    """Memory cycles in which the unit takes a burst. Near-bank units can't hold back their memory: the controller sends no
+    burst before the unit has taken the last one."""
+    beats = device.column_bytes / config.beat_bytes * max(
+        (config.burst_clocks(step.queries) for step in steps), default=1)
+    return int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
+
+
 def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, gap_cycles: int = 0,
                     power_limit: bool = True, refresh: bool = False) -> tuple[Any, np.ndarray]:
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
     device = load_memory(memory)
-    # Near-bank units can't hold back their memory: the controller sends no burst before the unit has taken the last one.
-    beats = device.column_bytes / config.beat_bytes * max(
-        (config.burst_clocks(step.queries) for step in steps), default=1)
-    burst_cycles = int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
-    program = attention_program(config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles)
+    program = attention_program(config, device, steps, gap_cycles=gap_cycles,
+                                burst_cycles=burst_cycles(config, device, steps))
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
     arrival_ps = burst_arrivals(config, device, steps, timing) * device.clock_ps
     return timing, np.ceil(arrival_ps * config.clock_mhz / 1e6 - 1e-9).astype(np.int64)
@@ -306,8 +347,11 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
     for number in range(count):
         length = int(rng.integers(1, 5))
         steps = [Step(int(rng.choice(sizes)), int(rng.choice(dims)), bool(rng.integers(2)) and place < length - 1,
-                      int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1)
+                      int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1,
+                      config.scores and bool(rng.integers(2)))
                  for place in range(length)]
+        if not steps[-1].tokens:  # the results of the last step come after all inputs
+            steps[-1] = dataclasses.replace(steps[-1], scores=False)
         episodes.append(random_episode(config, steps, rng, kind=kinds[number % len(kinds)]))
     return episodes
 

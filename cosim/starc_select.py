@@ -57,8 +57,11 @@ def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]],
             epoch=of_cluster, cycle=place * pace if pace > 1 else 0),
     }
     outputs = [one.beats(config) for episode in selected for one in episode]
-    beats = np.array([len(one["last"]) for one in outputs])
-    expected = config.program_layout.pack({name: np.concatenate([one[name] for one in outputs]) for name in outputs[0]})
+    beats = np.array([len(one["last"]) for one in outputs], np.int64)
+    none = {name: np.zeros((0, *more), np.int64)
+            for name, more in (("data", (config.output_words,)), ("last", ()), ("short", ()))}
+    expected = config.program_layout.pack({name: np.concatenate([none[name], *(one[name] for one in outputs)])
+                                           for name in none})
 
     def part(_: str, epoch: int, at: int) -> str:
         for number in np.flatnonzero(epochs == epoch):
@@ -115,8 +118,8 @@ def measured_selection(config: StarcSelectConfig, workload: SelectWorkload, rng:
 
 
 def stress_episodes(config: StarcSelectConfig, rng: np.random.Generator, count: int) -> list[list[Selection]]:
-    """Small random selections that follow each other, of all kinds of scores: no cluster, one, full stores; budgets of 0,
-    within the first cluster, and of more than all tokens."""
+    """Small random selections that follow each other, of all kinds of scores. Stores are empty, full or between; budgets
+    are 0, end within the first cluster, or go beyond all tokens."""
     most = config.max_tokens
     out = []
     for number in range(count):

@@ -42,6 +42,7 @@ from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.constraints.units.pam_ru import PRESETS as RU_PRESETS
 from bankside.constraints.units.pam_ru import PamRuConfig
 from bankside.constraints.units.pim_hub import PRESETS as HUBS
+from bankside.constraints.units.starc_attention import UPDATE
 from bankside.constraints.workspace import write_files
 from bankside.cosim import pam_ru, pim_hub
 from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
@@ -327,6 +328,7 @@ def exponential() -> str:
 def demo() -> str:
     from rich.console import Console
 
+    from bankside.decode import decode_text
     from bankside.pages.demo import answer
     from bankside.text import cosimulation_lines, summary_table
 
@@ -337,7 +339,8 @@ def demo() -> str:
     out = io.StringIO()
     Console(file=out, width=104, color_system=None).print(summary_table(data))
     text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
-    return "\n".join(["```text", *answer(data["crossover"]), text, *cosimulation_lines(data["sim"]), "```"])
+    return "\n".join(["```text", *answer(data["crossover"]), text, *cosimulation_lines(data["sim"]),
+                      *decode_text(data["decoding"]).splitlines(), "```"])
 
 
 def operators() -> str:
@@ -1320,16 +1323,52 @@ def select_update() -> str:
     attention = _measured(select("starc-select", preset="list"), "sim")["attention_cycles"]
     rows = []
     for name, config in UNITS["pam-pu"].presets.items():
-        groups = -(-4 // config.queries)
-        clocks = 15 * 128 * config.chunks(128) * groups * config.burst_clocks(min(4, config.queries))
+        groups, clocks = len(UPDATE.steps(config, 128)), UPDATE.clocks(config, 128)
         share = f"{100 * clocks / 128 / attention:.1f} %" if name == "pam-hbm" else ""
         rows.append([name, groups, clocks, clocks // 128, share])
     return table(["preset of `pam-pu`", "passes over the keys in an iteration", "clocks of an update", "clocks a step",
                   "share of a step"], rows)
 
 
+def attention_orders() -> str:
+    """Reads of attention that wait for programs, for the orders of heads that are measured."""
+    r = _measured(select("starc-attention"), "sim")
+    return table(["order", "heads", "clocks", "of them waiting for programs", "share of attention"],
+                 [[text, r[name]["heads"], r[name]["cycles"], r[name]["exposed_cycles"],
+                   f"{100 * r[name]['share_of_attention']:.2f} %"]
+                  for name, text in (("alone", "centroids, then attention"),
+                                     ("interleaved", "centroids of the next head before attention"))])
+
+
+def attention_clocks() -> str:
+    """Clocks of the parts of a head, from memory."""
+    r = _measured(select("starc-attention"), "sim")
+    return table(["clusters selected", "tokens wanted", "fetched", "commands", "centroids, clocks", "tail",
+                  "attention, clocks"],
+                 [[r["selected"], r["wanted"], r["fetched"], r["commands"], r["score_cycles"], r["tail_cycles"],
+                   r["attention_cycles"]]])
+
+
+def attention_update() -> str:
+    """Measured clocks of an update of clusters."""
+    r = _measured(select("starc-attention"), "sim")
+    attention = _measured(select("starc-select", preset="list"), "sim")["attention_cycles"]
+    return table(["clocks of an update", "of them the multipliers work", "clocks a step", "share of attention"],
+                 [[r["update_cycles"], r["update_ideal_cycles"], round(r["update_cycles"] / UPDATE.keys),
+                   f"{100 * r['update_cycles'] / UPDATE.keys / attention:.1f} %"]])
+
+
+def attention_synthesis() -> str:
+    """Area and frequency of the composition."""
+    r = _measured(select("starc-attention"), "synth")
+    return table(["area, kGE", "flip-flops, kGE", "memories of it, kGE (estimate)", "critical path, ns", "frequency, MHz"],
+                 [[f"{r['area_ge'] / 1e3:.0f}", f"{r['sequential_ge'] / 1e3:.0f}", f"{r['memory_ge_estimate'] / 1e3:.0f}",
+                   f"{r['critical_path_ns']:.2f}", f"{r['fmax_mhz']:.0f}"]])
+
+
 TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
     select_presets, select_synthesis, select_update,
+    attention_orders, attention_clocks, attention_update, attention_synthesis,
     windows, exponential, cycles, dimensions, groups, shared, shared_pace, shared_memory, shared_area, outputs, memories,
     errors, formats,
     synthesis, variants, area, ru_errors, ru_cycles, ru_synthesis, ru_area, composition_cycles, composition_synthesis, demo,

@@ -16,17 +16,19 @@ from .components import (
     bars,
     beside,
     grouped_bars,
+    legend,
     number,
     plain,
     stacked,
     table,
 )
 
-__all__ = ["decoded"]
+__all__ = ["decoded", "perplexities", "running_text", "waveform"]
 
 
 def decoded(result: Mapping[str, Any]) -> Page:
-    """The text with its differences, perplexities, errors, maps of attention, tokens by tier, hazards."""
+    """The text with its differences, perplexities, errors, maps of attention, reads, tokens by tier, hazards, a step's
+    time line, a head's waveform."""
     reference = result["reference"]["perplexity"]
     ours = result["reference"]["bits_per_byte"]
     ratio = result["perplexity"] / reference if result["perplexity"] and reference else None
@@ -54,8 +56,8 @@ def decoded(result: Mapping[str, Any]) -> Page:
                 f"{result['energy_per_token_mj']:,.3f} mJ, from the system's model",
             )
         )
-    parts = [_text(result), *_perplexities(result), _errors(result), *_maps(result), *_tiers(result), *_hazards(result)]
-    parts += _step(result)
+    parts = [running_text(result), *perplexities(result), _errors(result), *_maps(result), *_reads(result), *_tiers(result)]
+    parts += [*_hazards(result), *_step(result), *_time_line(result), *waveform(result)]
     if result["details"]:
         figures = [(name.replace("_", " "), plain(value)) for name, value in result["details"].items()]
         parts.append(Part("Further figures", tables=(table(("figure", "value"), figures),)))
@@ -67,7 +69,7 @@ def _difference(result: Mapping[str, Any]) -> str:
     return "no difference" if first is None else f"first difference at token {first}"
 
 
-def _text(result: Mapping[str, Any]) -> Part:
+def running_text(result: Mapping[str, Any]) -> Part:
     """Each token; a mark where float32 would have chosen another one."""
     agrees, prompt = result["agrees"], result["prompt_tokens"]
     first = 1 if result["mode"] == "teacher-forced" else prompt
@@ -81,7 +83,7 @@ def _text(result: Mapping[str, Any]) -> Part:
     return Part("Text", text=f"Marked: places at which float32 {what}.", pieces=tuple(pieces))
 
 
-def _perplexities(result: Mapping[str, Any]) -> list[Part]:
+def perplexities(result: Mapping[str, Any]) -> list[Part]:
     exact = {"system": "float32", "agreement": 1.0, "kl_mean_nats": 0.0, "max_abs_logit_error": 0.0}
     rows: list[Mapping[str, Any]] = [{**exact, **result["reference"]}]
     rows += [result] if result["system"] != "float32" else []
@@ -132,7 +134,15 @@ def _maps(result: Mapping[str, Any]) -> list[Part]:
 
     height = 4.0 if len(maps) == 2 else 4.6
     caption = "Rows are queries, columns the tokens that they attend to. Colours follow the square root of the weight."
-    return [Part("Maps of attention", Chart(draw, height, 3.8 * len(maps), caption))]
+    cells = []
+    for name, values in maps:
+        rows = [row for row in values if sum(row) > 0]
+        first = sum(row[0] / sum(row) for row in rows) / max(len(rows), 1)
+        own = sum(values[n][n] / sum(values[n]) for n in range(len(values)) if sum(values[n]) > 0) / max(len(rows), 1)
+        cells.append((name, f"{100 * first:.1f}", f"{100 * own:.1f}", f"{100 * max(1 - first - own, 0):.1f}"))
+    size = -(-len(result["tokens"]) // len(dense))
+    numbers = table(("map", f"on the first {size} tokens, %", f"on their own {size}, %", "between, %"), cells)
+    return [Part("Maps of attention", Chart(draw, height, 3.8 * len(maps), caption), tables=(numbers,))]
 
 
 def _heat(axes: Any, values: Sequence[Sequence[float]], tokens: int) -> None:
@@ -169,6 +179,157 @@ def _step(result: Mapping[str, Any]) -> list[Part]:
     chart = stacked([result["system"]], names, [list(found.values())], "time of a token's step, µs", "µs")
     cells = [(name.replace("_", " "), number(value, 3)) for name, value in found.items()]
     return [Part("A token's step", chart, tables=(table(("part", "µs"), cells),))]
+
+
+def _reads(result: Mapping[str, Any]) -> list[Part]:
+    """Access units and rows that sparse attention reads, beside all of them."""
+    reads = result["reads"]
+    if reads is None:
+        return []
+    what = {"units": f"access units of {reads['unit_tokens']} keys", "rows": f"rows of {reads['row_tokens']} keys"}
+    series = (("_of_all", "all tokens", "grey"), ("", "chosen, where the method places them", "red"),
+              ("_in_order", "chosen, tokens in order", "blue"))
+    dots = "." if len(reads["tokens"]) < 2 else ""
+
+    def draw(figure: Any, narrow: bool) -> None:
+        for place, (key, name) in enumerate(what.items()):
+            axes = figure.add_subplot(*((2, 1) if narrow else (1, 2)), place + 1)
+            for suffix, label, colour in series:
+                axes.plot(reads["tokens"], reads[key + suffix], color=COLOURS[colour], linewidth=1.6, marker=dots,
+                          linestyle="--" if suffix == "_in_order" else "-", label=label)
+            axes.set_ylim(0)
+            axes.set_xlabel("tokens so far")
+            axes.set_ylabel(name)
+            axes.grid(color=GRID, linewidth=0.8)
+            axes.set_axisbelow(True)
+        legend(figure, axes, narrow)
+
+    last = {suffix: label for suffix, label, _ in series}
+    cells = [(label, *(number(float(reads[key + suffix][-1]), 2) for key in what)) for suffix, label in last.items()]
+    numbers = table((f"of keys, at {reads['tokens'][-1]:,} tokens", *what.values()), cells)
+    text = (f"Mean over layers and heads. At the last position a query takes {number(float(reads['wanted'][-1]), 1)} of "
+            f"{reads['tokens'][-1]:,} tokens. Values are read in as many units and rows.")
+    return [Part("Rows touched", Chart(draw, 3.4, 5.4), tables=(numbers,), text=text)]
+
+
+def _time_line(result: Mapping[str, Any]) -> list[Part]:
+    """Spans of a step, a line for each track."""
+    line = result["time_line"]
+    if not line or not line["spans"]:
+        return []
+    spans = line["spans"]
+    tracks = list(dict.fromkeys(span["track"] for span in spans))
+    begun = min(span["start_us"] for span in spans)
+    end = max(span["start_us"] + span["us"] for span in spans)
+
+    def draw(figure: Any, narrow: bool) -> None:
+        axes = figure.add_subplot()
+        for place, track in enumerate(tracks):
+            mine = [(span["start_us"] - begun, span["us"]) for span in spans if span["track"] == track]
+            colour = SEQUENCE[1 + place % (len(SEQUENCE) - 1)]
+            # An edge keeps the shortest spans visible.
+            axes.broken_barh(mine, (len(tracks) - place - 0.36, 0.72), facecolors=colour, edgecolors=colour, linewidth=0.9,
+                             zorder=3)
+        axes.set_yticks([len(tracks) - n for n in range(len(tracks))], beside(tracks, narrow))
+        axes.set_ylim(0.4, len(tracks) + 0.6)
+        axes.set_xlim(0, end - begun)
+        axes.set_xlabel("µs from the beginning" + ("" if line["layers"] == line["of_layers"] else " of the layer"))
+        axes.grid(axis="x", color=GRID, linewidth=0.8)
+        axes.set_axisbelow(True)
+
+    cells = []
+    for track in tracks:
+        mine = [span for span in spans if span["track"] == track]
+        names = list(dict.fromkeys(span["name"] for span in mine))
+        cells.append((track, f"{len(mine)}", number(mine[0]["start_us"], 3), number(sum(span["us"] for span in mine), 3),
+                      "" if names == [track] else ", ".join(names)))
+    numbers = table(("track", "spans", "first begins (µs)", "together (µs)", "work"), cells)
+    shown = "all layers" if line["layers"] == line["of_layers"] else f"the first of {line['of_layers']} layers"
+    height = 0.9 + 0.27 * len(tracks)
+    return [Part("Time line of a step", Chart(draw, height, height + 0.1 * len(tracks)), tables=(numbers,),
+                 text=f"The step of the last token, from the system's model; {shown}.")]
+
+
+def waveform(result: Mapping[str, Any]) -> list[Part]:
+    """Streams of a unit in RTL: how busy they are in the whole step, and cycle by cycle at two places."""
+    wave = result["rtl"] and result["rtl"]["waveform"]
+    if not wave or not wave["cycles"]:
+        return []
+    streams = wave["streams"]
+    names = [one["stream"] + (" ▸" if one["input"] else " ◂") for one in streams]
+    windows = [(0, wave["cycles"]), *map(tuple, wave["windows"])]
+
+    def draw(figure: Any, narrow: bool) -> None:
+        ratios = [1.0] + [1.7] * (len(windows) - 1)
+        axes_of = figure.subplots(len(windows), 1, gridspec_kw={"height_ratios": ratios})
+        for axes, (first, end) in zip(axes_of, windows, strict=True):
+            (_busy if axes is axes_of[0] else _signals)(axes, streams, first, end, narrow)
+            axes.set_yticks([len(streams) - n for n in range(len(streams))], names)
+            axes.set_ylim(0.4, len(streams) + 0.75)
+            axes.set_xlim(first, end)
+        axes_of[-1].set_xlabel("clock of the step")
+
+    cells = []
+    for one, name in zip(streams, names, strict=True):
+        offered = sum(length for _, length in one["valid"])
+        moved = _both(one["valid"], one["ready"])
+        cells.append((name, f"{sum(length for _, length in moved):,}", f"{offered - sum(n for _, n in moved):,}",
+                      f"{moved[0][0]:,}" if moved else "–", f"{sum(moved[-1]) - 1:,}" if moved else "–"))
+    numbers = table(("stream", "transfers", "clocks of waiting", "first in clock", "last in clock"), cells)
+    clocks = f"{wave['clocks']:,} clocks" + ("" if wave["cycles"] >= wave["clocks"] else f", the first {wave['cycles']:,} "
+                                             "of them recorded")
+    text = (f"`{wave['unit']}` in Verilog at {wave['clock_mhz']:g} MHz: the step of token {wave['token']}, layer "
+            f"{wave['layer']}, head {wave['head']}, {clocks}. Above, each stream's busy clocks; below, single clocks. A "
+            "line is valid, a filled part a transfer, a hollow part waits for ready. Digits are the lowest of the payload.")
+    height = 0.9 + 0.3 * len(streams) * (1 + 1.7 * (len(windows) - 1))
+    return [Part("A head in RTL", Chart(draw, height, height), tables=(numbers,), text=text)]
+
+
+def _both(a: Sequence[Sequence[int]], b: Sequence[Sequence[int]]) -> list[tuple[int, int]]:
+    """Runs of clocks that are in runs of ``a`` and of ``b``."""
+    out, n, m = [], 0, 0
+    while n < len(a) and m < len(b):
+        first, end = max(a[n][0], b[m][0]), min(sum(a[n]), sum(b[m]))
+        if first < end:
+            out.append((first, end - first))
+        if sum(a[n]) < sum(b[m]):
+            n += 1
+        else:
+            m += 1
+    return out
+
+
+def _busy(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: int, narrow: bool) -> None:
+    """Transfers of each stream as bars, waiting in a lighter colour behind them."""
+    for place, one in enumerate(streams):
+        low = len(streams) - place - 0.32
+        colour = COLOURS["blue" if one["input"] else "red"]
+        axes.broken_barh([tuple(run) for run in one["valid"]], (low, 0.64), facecolors=COLOURS["sand"], zorder=2)
+        # An edge keeps a single clock visible.
+        axes.broken_barh(_both(one["valid"], one["ready"]), (low, 0.64), facecolors=colour, edgecolors=colour,
+                         linewidth=0.5, zorder=3)
+
+
+def _signals(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: int, narrow: bool) -> None:
+    """Valid of each stream as a line, transfers filled, with the last digits of their payloads where there is room."""
+    digits = 0 if narrow or end - first > 64 else 2
+    for place, one in enumerate(streams):
+        low, colour = len(streams) - place - 0.32, COLOURS["blue" if one["input"] else "red"]
+        moved = _both(one["valid"], one["ready"])
+        taken = {clock for begin, length in moved for clock in range(begin, begin + length)}
+        level = [0] * (end - first)
+        for begin, length in one["valid"]:
+            for clock in range(max(begin, first), min(begin + length, end)):
+                level[clock - first] = 1
+        axes.stairs([low + 0.64 * bit for bit in level], range(first, end + 1), baseline=None, color=colour, linewidth=1.1,
+                    zorder=3)
+        shown = [(clock, 1) for clock in sorted(taken) if first <= clock < end]
+        axes.broken_barh(shown, (low, 0.64), facecolors=colour, alpha=0.35, zorder=2)
+        for clock, _ in shown if digits else ():
+            payload = one["payloads"].get(str(clock), "")
+            axes.text(clock + 0.5, low + 0.3, payload[-digits:], ha="center", va="center", fontsize=5.5, zorder=4)
+    axes.grid(axis="x", color=GRID, linewidth=0.6)
+    axes.set_axisbelow(True)
 
 
 def _hazards(result: Mapping[str, Any]) -> list[Part]:

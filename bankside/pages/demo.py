@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
-from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, table
+from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, number, table
+from .decoding import perplexities, running_text, waveform
 from .systems import area, assumptions, cosimulation, energy, grouped_ms, latency, throughput, unit
 
 __all__ = ["answer", "gains", "story", "threshold"]
@@ -109,6 +111,7 @@ def story(result: Result) -> Page:
             f"{sim['vectors']:,} results of {sim['unit']}",
             "good" if good else "bad",
         ),
+        _heads(result["decoding"]),
     ]
     first = results[0]
     here = f"{first['model']}, context {first['context']:,}, batch {first['batch']}"
@@ -129,6 +132,7 @@ def story(result: Result) -> Page:
         area(results),
         unit(results, synth),
         cosimulation(sim),
+        *_decoding(result["decoding"]),
         assumptions(results),
         Part("Commands", tables=(table(("command",), [(command,) for command in result["commands"]], code={0}),)),
     ]
@@ -138,6 +142,32 @@ def story(result: Result) -> Page:
         tuple(cards),
         tuple(part for part in parts if part is not None),
     )
+
+
+def _heads(result: Result) -> Card:
+    rtl = result["rtl"]
+    good = not rtl["mismatches"]
+    what = f"{rtl['heads']} head in Verilog, {rtl['tokens']} tokens, {rtl['clocks']:,} clocks"
+    return Card(
+        f"{result['model']} on {result['system']}",
+        "bit-exact" if good else f"{rtl['mismatches']} mismatches",
+        f"{what}; perplexity {number(result['perplexity'], 4)}, float32 {number(result['reference']['perplexity'], 4)}",
+        "good" if good else "bad",
+    )
+
+
+def _decoding(result: Result) -> list[Part]:
+    """A language model whose attention the unit computes: its text, perplexities beside further systems, a head in RTL."""
+    generated = len(result["tokens"]) - result["prompt_tokens"]
+    words = (
+        f"{result['model']} wrote {generated} tokens with the attention of {result['system']}. Grey is the prompt. "
+        "`decode.html` beside this page has the whole result."
+    )
+    return [
+        replace(running_text(result), title="A model that decodes with these units", text=words),
+        *perplexities(result),
+        *waveform(result),
+    ]
 
 
 def _rules(by_rule: Sequence[Sequence[Result]]) -> Part:

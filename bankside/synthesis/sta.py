@@ -84,14 +84,16 @@ class TimingPath:
 
         Mapping keeps the names of registers, ports and memories, but loses names of logic between them. A path is
         therefore described by its ends and by the named signals that its gates combine with it. At most four are named,
-        the most frequent first.
+        the most frequent first, equally frequent ones by name.
         """
         met = Counter(family for step in self.steps
                       for family in {_family(name) for name in step.beside if "$" not in name})
         gates = len(self.steps) - self.kind.startswith("register") - self.kind.endswith("register")
         text = f"from {self.start} to {self.end} through {gates} gate{'s' * (gates != 1)}"
         if met:
-            text += ", beside " + ", ".join(f"{name} ({count})" for name, count in met.most_common(4))
+            # Sets have another order in each process.
+            most = sorted(met.items(), key=lambda one: (-one[1], one[0]))[:4]
+            text += ", beside " + ", ".join(f"{name} ({count})" for name, count in most)
         return text
 
 

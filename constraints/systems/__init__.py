@@ -28,6 +28,9 @@ NODES = _HERE / "nodes.yaml"
 #: Calibrated ratios of importance between tiers (``bankside calibrate pam``).
 RATIOS = _HERE.parent / "pam_ratios.yaml"
 
+#: Localities of activations by name, fitted to traces.
+LOCALITIES = _HERE.parent / "pam_localities.yaml"
+
 #: File of each built-in system by its name.
 FILES: dict[str, Path] = {path.stem: path for path in sorted(_HERE.glob("*.yaml")) if path != NODES}
 
@@ -415,14 +418,18 @@ class Scheduling(Strict):
 class Sparsity(Strict):
     """Which tokens a step activates."""
 
-    mode: Literal["synthetic", "dense", "replay"]
+    mode: Literal["synthetic", "dense", "replay", "method"]
     compression: float = Field(default=8, ge=1, le=1e6, strict=False)
     spread: float = Field(default=1.5, ge=0, le=8, strict=False)
     keep: float = Field(default=0.8, ge=0, le=0.9999, strict=False)
     sink: int = Field(default=4, ge=0, le=1 << 20)
     recent: int = Field(default=16, ge=0, le=1 << 20)
+    locality: str | None = Field(default=None, description="name in pam_localities.yaml, whose spread and keep are taken")
     trace: str | None = Field(default=None, description="file of attention traces for mode replay")
     stretch: bool = Field(default=False, description="whether positions of a trace are scaled to other contexts")
+    method: str | None = Field(default=None, description="method of sparse attention for mode method")
+    budget: int = Field(default=256, ge=1, le=1 << 30, description="tokens that each head of that method may take")
+    capture: str | None = Field(default=None, description="folder of `bankside capture` with the keys for mode method")
     source: str
 
 
@@ -582,6 +589,21 @@ class Ratios(Strict):
     x: float = _positive("HBM over SSD")
     y: float = _positive("DDR over SSD")
     conditions: str
+
+
+class FittedLocality(Strict):
+    """Locality of the synthetic source of activations, fitted to a trace."""
+
+    spread: float = Field(ge=0, le=8, strict=False)
+    keep: float = Field(ge=0, le=0.9999, strict=False)
+    source: str
+
+
+class LocalityTable(Strict):
+    """Fitted localities by name."""
+
+    source: str
+    localities: dict[str, FittedLocality]
 
 
 class RatioTable(Strict):

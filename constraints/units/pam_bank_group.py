@@ -41,6 +41,8 @@ class PamBankGroupConfig(UnitConfig):
             a, b = getattr(self.processing, sends), getattr(self.reduction, takes)
             if a != b:
                 raise ValueError(f"processing.{sends} {a} must be reduction.{takes}, which is {b}")
+        if self.processing.scores:
+            raise ValueError("processing.scores must be false: the reduction unit takes no scores")
         return self
 
     @property

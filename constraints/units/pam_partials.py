@@ -11,7 +11,7 @@ from ..contract import Field, Layout, UnitConfig
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat
 
-__all__ = ["Kind", "PartialKind", "PartialUnitConfig", "check_power_of_two", "partial_layout",
+__all__ = ["Kind", "PartialKind", "PartialUnitConfig", "ScoringKind", "check_power_of_two", "partial_layout",
            "queries_field"]
 
 
@@ -26,6 +26,9 @@ class PartialKind(IntEnum):
 
 #: Contents of a beat of a processing unit, which sends no logarithm.
 Kind = IntEnum("Kind", {one.name: one.value for one in PartialKind if one is not PartialKind.LOG_SUM})  # type: ignore[misc]
+
+#: Contents of a beat of a processing unit whose steps may be scores alone. A score has the number of the logarithm.
+ScoringKind = IntEnum("ScoringKind", {**{one.name: one.value for one in Kind}, "SCORE": 3})  # type: ignore[misc]
 
 
 def partial_layout(lanes: int, io: FloatFormat, kinds: type[IntEnum] = PartialKind, *, data: str, kind: str, last: str,

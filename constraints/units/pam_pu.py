@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from enum import IntEnum
 from typing import Any, Literal
 
 import numpy as np
@@ -16,7 +17,7 @@ from pydantic import model_validator
 
 from ..contract import AttentionWorkload, Field, Layout, MemoryTiming, NumericResult, Port, RateResult, Row, Trial, Unit
 from ..errors import ConfigError
-from .pam_partials import Kind, PartialUnitConfig, check_power_of_two, partial_layout, queries_field
+from .pam_partials import Kind, PartialUnitConfig, ScoringKind, check_power_of_two, partial_layout, queries_field
 
 __all__ = ["BEAT_DTYPE", "PRESETS", "UNIT", "PamPuConfig", "PamPuResult", "PamPuTiming", "Step"]
 
@@ -40,12 +41,15 @@ class Step:
         the last tile. It needs a next step: another query of a group that shares K and V, or the next request.
     queries : :class:`int`
         Queries that every burst of K and V meets, at least 1.
+    scores : :class:`bool`
+        Whether the step has only K, and its results are the scores of the tokens. ``more`` has no meaning then.
     """
 
     tokens: int
     head_dim: int
     more: bool = False
     queries: int = 1
+    scores: bool = False
 
 
 class PamPuConfig(PartialUnitConfig):
@@ -91,6 +95,9 @@ class PamPuConfig(PartialUnitConfig):
     max_tokens: int = Key(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
     guard_bits: int = Key(default=3, ge=1, le=16, description="accumulator bits below the precision of acc_format")
     clock_mhz: float = Key(default=666.0, gt=0, le=10000, strict=False, description="target clock")
+    # Without it, the unit is the one that had no such parameter.
+    scores: bool = Key(default=False, exclude_if=lambda value: not value,
+                       description="whether a step may be scores alone: K without softmax and V")
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
@@ -168,7 +175,8 @@ class PamPuConfig(PartialUnitConfig):
             Field("tokens", self.max_tokens.bit_length(), "tokens of the step; 0 is legal"),
             Field("chunks", self.max_chunks.bit_length(), "head dimension divided by lanes; at least 1"),
             Field("more", 1, "the first K of the next step comes before the V of this step's last tile"),
-            *queries_field(self.queries))
+            *queries_field(self.queries),
+            *([Field("scores", 1, "the step has K alone; its results are scores")] if self.scores else []))
 
     @property
     def beat_layout(self) -> Layout:
@@ -176,13 +184,20 @@ class PamPuConfig(PartialUnitConfig):
         return Layout.numbers(self.io, self.lanes)
 
     @property
+    def kinds(self) -> type[IntEnum]:
+        """Contents of a beat of a result."""
+        return ScoringKind if self.scores else Kind
+
+    @property
     def result_layout(self) -> Layout:
-        """Beat of a tile's partial result."""
-        return partial_layout(self.lanes, self.io, Kind,
-                              data="lanes elements of O, lane 0 lowest; or m or l in the lowest bits",
-                              kind="0: O, 1: m (score format), 2: l (accumulation format)",
+        """Beat of a tile's partial result, or a score."""
+        scalars, score = ("m, l or a score", ", 3: a score (score format)") if self.scores else ("m or l", "")
+        return partial_layout(self.lanes, self.io, self.kinds,
+                              data=f"lanes elements of O, lane 0 lowest; or {scalars} in the lowest bits",
+                              kind=f"0: O, 1: m (score format), 2: l (accumulation format){score}",
                               last="last beat of the tile" if self.queries > 1 else "last beat of the partial result",
-                              final="O of the step's last tile", queries=self.queries)
+                              final="O of the step's last tile" if not self.scores else
+                                    "O or scores of the step's last tile", queries=self.queries)
 
     def ports(self) -> tuple[Port, ...]:
         return (
@@ -201,6 +216,8 @@ class PamPuConfig(PartialUnitConfig):
             raise ConfigError(f"tokens must be in 0..{self.max_tokens}, not {step.tokens}")
         if not 1 <= step.queries <= self.queries:
             raise ConfigError(f"queries of a step must be in 1..{self.queries}, not {step.queries}")
+        if step.scores and not self.scores:
+            raise ConfigError("a step of scores alone needs the parameter scores")
         self.check_head_dim(step.head_dim)
 
     def group_steps(self, tokens: int, head_dim: int, queries: int) -> list[Step]:
@@ -260,13 +277,18 @@ class PamPuConfig(PartialUnitConfig):
         """Order of tiles for a sequence of steps: ``(step, tile, value, tokens of the tile)``, K phases 0, V phases 1.
 
         With ``score_tiles`` 2, the K of a tile precedes the V of the tile before it. If ``more`` is set, this holds
-        across steps too. With 1, the V of each tile follows its K. An empty tile has both phases, with no beat.
+        across steps too. With 1, the V of each tile follows its K. An empty tile has both phases, with no beat. A step of
+        scores has K phases alone, and the V that waits comes before them.
         """
         order: list[tuple[int, int, int, int]] = []
         waiting: tuple[int, int, int, int] | None = None
         for number, step in enumerate(steps):
             self.check_step(step)
             sizes = self.tiles(step.tokens)
+            if step.scores:
+                order += [*([waiting] if waiting else []), *((number, tile, 0, count) for tile, count in enumerate(sizes))]
+                waiting = None
+                continue
             for tile, count in enumerate(sizes):
                 order.append((number, tile, 0, count))
                 if waiting:

@@ -2,6 +2,7 @@
 """INF2's softmax engine: three passes over rows of scores, each of another row at the same time."""
 
 from amaranth import *
+from amaranth.hdl import Assert
 from amaranth.lib import wiring
 
 from ...constraints.units.inf2_softmax import Inf2SoftmaxConfig
@@ -49,6 +50,7 @@ class Inf2Softmax(wiring.Component):
         self._config = config
         rule = config.rule
         self._maximum, self._sum = RowMaximum(rule.score, rule.lanes, rule.groups), RowSum(config)
+        self._counted = {}
         super().__init__(members(config.ports()))
 
     @property
@@ -70,7 +72,7 @@ class Inf2Softmax(wiring.Component):
         slots = config.row_slots
         m.submodules.maxima = maxima = StreamFIFO(config.rule.score.width, slots)
         scores_in, scores_out = self._store(m, "score", config.kept_scores_layout)
-        self._find_maximum(m, scores_in, maxima)
+        self._find_maximum(m, platform, scores_in, maxima)
         if config.divides:
             weights_in, weights_out = self._store(m, "weight", config.result_layout)
             m.submodules.scales = scales = StreamFIFO(scale_layout(config.rule), slots)
@@ -83,7 +85,42 @@ class Inf2Softmax(wiring.Component):
             m.submodules.sums = sums = StreamFIFO(payload(config.sum_layout), slots)
             wiring.connect(m, sums.o, wiring.flipped(self.sum))
             self._find_weights(m, platform, scores_out, maxima.o, results.i, sums)
+        if platform == "formal":
+            self._check_places(m)
         return m
+
+    def _check_places(self, m):
+        """Pipelines that never stall end in queues: each queue has a place for everything that reaches it."""
+        for name, (taken, count, takes, depth) in self._counted.items():
+            queue = m.submodules[name]
+            flying = [takes] + [Signal(name=f"{name}_flying_{n}") for n in range(depth)]
+            m.d.sync += [later.eq(one) for one, later in zip(flying, flying[1:], strict=False)]
+            m.d.comb += [
+                Assert(~queue.i.valid | queue.i.ready, f"Inf2Softmax: what reaches {name} finds a place"),
+                Assert(taken == queue.level + sum(flying[1:]), f"Inf2Softmax: places of {name} are on the way or taken"),
+                Assert(taken <= count, f"Inf2Softmax: no more places of {name} are taken than there are"),
+            ]
+            if name == "sums":
+                tops = m.submodules.tops
+                m.d.comb += [
+                    Assert(~tops.i.valid | tops.i.ready, "Inf2Softmax: a maximum finds a place beside its sum"),
+                    Assert(~self._sum.output_valid | tops.o.valid, "Inf2Softmax: the maximum of a sum is there"),
+                    Assert(tops.level == sum(flying[1:]), "Inf2Softmax: every row on the way to its sum has a maximum"),
+                ]
+
+    @staticmethod
+    def _check_frames(m, name, beat, first, *, valid, begins, ends, depth):
+        """A beat is the first of its row behind the last beat of another row, and nowhere else. A unit takes beats
+        ``depth`` clocks after the strobe ``beat``."""
+        started = Signal(name=f"{name}_started", init=1)
+        flying = [beat] + [Signal(name=f"{name}_beat_{n}") for n in range(depth)]
+        with m.If(valid):
+            m.d.sync += started.eq(ends)
+        m.d.sync += [later.eq(one) for one, later in zip(flying, flying[1:], strict=False)]
+        m.d.comb += [
+            Assert(~valid | (begins == started), f"Inf2Softmax: beats of rows are framed for the {name}"),
+            Assert((started == first) | Cat(flying[1:]).any(), f"Inf2Softmax: the next beat for the {name} is framed"),
+        ]
 
     @staticmethod
     def _in_flight(latency):
@@ -101,14 +138,15 @@ class Inf2Softmax(wiring.Component):
         wiring.connect(m, out.o, wiring.flipped(getattr(self, f"kept_{name}")))
         return out.i, wiring.flipped(getattr(self, f"again_{name}"))
 
-    def _places(self, m, name, count, takes, gives):
-        """1 while fewer than ``count`` places are taken."""
+    def _places(self, m, name, count, takes, gives, *, queue, depth):
+        """1 while fewer than ``count`` places are taken: in a queue and in the pipeline of ``depth`` clocks before it."""
         taken, free = Signal(range(count + 1), name=f"{name}_taken"), Signal(name=f"{name}_free")
+        self._counted[queue] = taken, count, takes, depth
         m.d.sync += taken.eq(taken + takes - gives)
         m.d.comb += free.eq(taken != count)
         return free
 
-    def _find_maximum(self, m, store, maxima):
+    def _find_maximum(self, m, platform, store, maxima):
         """First pass."""
         config = self._config
         rule = config.rule
@@ -142,8 +180,12 @@ class Inf2Softmax(wiring.Component):
             store.valid.eq(moves), store.p.data.eq(kept), store.p.last.eq(last),
             unit.valid.eq(moves), unit.first.eq(first), unit.last.eq(last), unit.data.eq(kept),
             maxima.i.valid.eq(unit.output_valid), maxima.i.payload.eq(unit.maximum),
-            free.eq(self._places(m, "maxima", config.row_slots, moves & last, maxima.o.valid & maxima.o.ready)),
+            free.eq(self._places(m, "maxima", config.row_slots, moves & last, maxima.o.valid & maxima.o.ready,
+                                 queue="maxima", depth=unit.latency)),
         ]
+        if platform == "formal":
+            self._check_frames(m, "maximum", moves, first, valid=moves, begins=first, ends=last, depth=0)
+            m.d.comb += Assert((beat == 0) | (rows.o.valid & (beat < count)), "Inf2Softmax: a beat that is due is of a row")
 
     def _find_weights(self, m, platform, scores, maxima, store, sums):
         """Second pass. ``sums`` is a queue that gets something of every row: what divides its weights, or their sum."""
@@ -157,8 +199,11 @@ class Inf2Softmax(wiring.Component):
             gives = leaves.valid & leaves.ready
         else:
             room, gives = config.store_beats, self._weights_leave(m)
-        place = self._places(m, "weights", room, issue, gives)
-        row = self._places(m, "sums", config.row_slots, issue & scores.p.last, sums.o.valid & sums.o.ready)
+        place = self._places(m, "weights", room, issue, gives, queue="weight_store" if config.divides else "results",
+                             depth=latency["weight"])
+        row = self._places(m, "sums", config.row_slots, issue & scores.p.last, sums.o.valid & sums.o.ready,
+                           queue="scales" if config.divides else "sums",
+                           depth=latency["weight"] + latency["sum"] + latency.get("scale", 0))
         m.d.comb += [
             issue.eq(scores.valid & maxima.valid & place & (row | ~scores.p.last)),
             scores.ready.eq(maxima.valid & place & (row | ~scores.p.last)),
@@ -184,6 +229,8 @@ class Inf2Softmax(wiring.Component):
             store.valid.eq(valid), store.p.data.eq(weights), store.p.last.eq(ends),
             total.valid.eq(valid), total.first.eq(begins), total.last.eq(ends), total.data.eq(weights),
         ]
+        if platform == "formal":
+            self._check_frames(m, "sum", issue, first, valid=valid, begins=begins, ends=ends, depth=depth)
         if config.divides:
             scale = row_scale(m, total.sum, rule=rule, depth=config.reciprocal_depth, fabric=config.fabric, name="scale_")
             m.d.comb += [
@@ -191,8 +238,9 @@ class Inf2Softmax(wiring.Component):
                 Value.cast(sums.i.payload).eq(scale),
             ]
         else:
-            # Maxima wait for the sums of their rows.
-            m.submodules.tops = tops = StreamFIFO(score.width, config.row_slots)
+            # Maxima wait for the sums of their rows. A queue for no more rows is fast enough for the shortest pipelines.
+            together = latency["weight"] + latency["sum"] + 1
+            m.submodules.tops = tops = StreamFIFO(score.width, min(config.row_slots, together))
             m.d.comb += [
                 tops.i.valid.eq(maxima.valid & maxima.ready), tops.i.payload.eq(maxima.payload),
                 tops.o.ready.eq(total.output_valid),
@@ -213,7 +261,8 @@ class Inf2Softmax(wiring.Component):
         m.submodules.results = results = StreamFIFO(payload(config.result_layout), room, output_register=False)
         wiring.connect(m, results.o, wiring.flipped(self.result))
         issue = Signal(name="divide")
-        place = self._places(m, "results", room, issue, self.result.valid & self.result.ready)
+        place = self._places(m, "results", room, issue, self.result.valid & self.result.ready, queue="results",
+                             depth=depth)
         m.d.comb += [
             issue.eq(weights.valid & scales.valid & place),
             weights.ready.eq(scales.valid & place),

@@ -5,7 +5,6 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units import pam_partials
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.ports import kinds, payload
 from ..blocks.stream import StreamFIFO, StreamRegister
@@ -48,6 +47,8 @@ def connect_cores(m, config, top, cores, instances):
             core.command.p.chunks.eq(fields.chunks),
             core.command.p.more.eq(fields.more),
         ]
+        if config.scores:
+            m.d.comb += core.command.p.scores.eq(fields.scores)
         if core.config.queries > 1:
             mine = (fields.queries + (count - 1 - n)) >> (count - 1).bit_length()
             m.d.comb += core.command.p.queries.eq(Mux(mine == 0, 1, mine))
@@ -115,6 +116,8 @@ class _QueryDealer(wiring.Component):
 class _ResultCollector(wiring.Component):
     """Joins the results of the cores: m and l query by query, then O chunk by chunk and query by query.
 
+    Scores come token by token and query by query.
+
     Timing: a beat passes without delay. Results of a core without a query are dropped.
     """
 
@@ -130,10 +133,14 @@ class _ResultCollector(wiring.Component):
     def elaborate(self, platform):
         m = Module()
         config, cores = self._config, self._config.multipliers_per_lane
-        kind = kinds(pam_partials.Kind, 2)
+        kind = kinds(config.kinds, 2)
         m.submodules.steps = steps = StreamFIFO(range(config.queries + 1), STEPS)
         m.d.comb += [steps.i.valid.eq(self.command.valid), steps.i.payload.eq(self.command.p.queries),
                      self.command.ready.eq(steps.i.ready)]
+        if config.scores:
+            # A step of scores without tokens has no result.
+            with m.If(self.command.p.scores & (self.command.p.tokens == 0)):
+                m.d.comb += [steps.i.valid.eq(0), self.command.ready.eq(1)]
         queries = steps.o.payload
         inputs = [getattr(self, f"i_{n}") for n in range(cores)]
         query, passes, move, last_query = Signal(range(config.queries)), Signal(), Signal(), Signal()

@@ -18,11 +18,14 @@ from .sequencer import TileSequencer, phase_layout
 from .softmax import SoftmaxUnit
 from .vector_unit import VectorUnit
 
-__all__ = ["Kind", "PamPu", "result_layout"]
+__all__ = ["Kind", "PamPu", "ScoringKind", "result_layout"]
 
 
 #: Content of a beat of the result stream.
 Kind = kinds(pam_partials.Kind, 2)
+
+#: The same of a unit whose steps may be scores alone.
+ScoringKind = kinds(pam_partials.ScoringKind, 2)
 
 
 def result_layout(config):
@@ -160,6 +163,11 @@ class PamPu(wiring.Component):
     With ``multipliers_per_lane`` above 1, the unit consists of that many units of fewer queries on one stream of K and V.
     They take a burst in the same clock, so it meets that many queries per clock. Results leave as from one unit.
 
+    With the parameter ``scores``, a step may be scores alone: ``scores`` of its command is 1. It takes the query and the
+    keys, and gives a beat SCORE for each token, or for each query of each token. A score is rounded as within a step of
+    attention. V phases that are due come before it. It waits until m and l of the tiles before have left, and its scores
+    leave after their O. Within the step, a K beat waits only for a place of its score among the output beats.
+
     The V phase of a tile waits for its softmax, ``SOFTMAX_GAP`` cycles from the tile's last K beat. With
     ``score_tiles`` 2, the K phase of the next tile can come in between.
 
@@ -192,7 +200,8 @@ class PamPu(wiring.Component):
             raise TypeError(f"Configuration must be a PamPuConfig, not {config!r}")
         self._config = config
         beat = config.lanes * config.io.width
-        self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1, **self._query_field}),
+        score = {"score": 1} if config.scores else {}
+        self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1, **self._query_field, **score}),
                                    config.output_beats + config.output_skid_beats, output_register=False)
         super().__init__(members(config.ports()))
 
@@ -207,6 +216,8 @@ class PamPu(wiring.Component):
         return {
             "last_k_to_first_v": self.SOFTMAX_GAP + config.burst_clocks(config.queries) - 1,
             "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency + config.queries - 1,
+            **({"last_k_to_last_score": VectorUnit.SCORE_LATENCY + self._outputs.latency
+                + config.burst_clocks(config.queries) - 1} if config.scores else {}),
         }
 
     def elaborate(self, platform):
@@ -254,7 +265,8 @@ class PamPu(wiring.Component):
         output_tag = data.StructLayout({"last": 1, "final": 1, **self._query_field})
         # With several queries, `first` and `last` are of the tokens, and `all` is on the tile's very last score.
         score_tag = data.StructLayout({"bank": 1, "index": self._index_shape, "whole": 1, "last": 1,
-                                       **({"first": 1, "all": 1, **self._query_field} if self._several else {})})
+                                       **({"first": 1, "all": 1, **self._query_field} if self._several else {}),
+                                       **({"alone": 1, "final": 1} if config.scores else {})})
         m.submodules.vector = vector = VectorUnit(config, score_tag=score_tag, output_tag=output_tag)
         m.submodules.softmax = softmax = SoftmaxUnit(config)
         return _Parts(vector, softmax)
@@ -372,6 +384,8 @@ class PamPu(wiring.Component):
         else:
             m.d.comb += self.kv.ready.eq(go & ~void)
             m.d.comb += take.eq(go & (self.kv.valid | void))
+        if config.scores:
+            self._hold_back(m, at, go, take, credits, tiles)
 
         m.d.comb += phases.o.ready.eq(done)
         self._count_beats(m, at, take, done)
@@ -382,14 +396,17 @@ class PamPu(wiring.Component):
             m.d.sync += known[bank].eq(0)
             if self._several:
                 m.d.sync += tiles.groups[bank].eq(phase.queries)
-            with m.If(void):
+            if config.scores:
+                with m.If(void & phase.scores):
+                    m.d.comb += done.eq(1)
+            with m.If(void & ~phase.scores if config.scores else void):
                 for n in range(1, config.queries):
                     m.d.sync += tiles.maxima[self._entry(bank, n)].eq(config.score.negative_infinity)
                 first = self._entry(bank, 0)
                 m.d.sync += [tiles.maxima[first].eq(config.score.negative_infinity), tiles.ready[bank].eq(1)]
                 m.d.comb += done.eq(1)
 
-        with m.If(done & ~phase.value):
+        with m.If(done & ~phase.value & ~phase.scores if config.scores else done & ~phase.value):
             m.d.sync += occupied[bank].eq(1)
 
         m.d.comb += [
@@ -398,6 +415,25 @@ class PamPu(wiring.Component):
             query_buffer.release.eq(take & ~phase.value & frees),
         ]
         return _Beat(take, done, continues, credits)
+
+    def _hold_back(self, m, at, go, take, credits, tiles):
+        """Hold back beats of a step of scores alone, and beats whose output would meet a score.
+
+        Scores go to the queue of output beats. A score comes later after its beat than an output.
+        """
+        phase, active = at.phase, Signal(name="scores_active")
+        lead = VectorUnit.SCORE_LATENCY - VectorUnit.OUTPUT_LATENCY
+        lately = Signal(lead)
+        m.d.comb += active.eq(phase.scores & ~phase.value & ~at.void)
+        m.d.sync += lately.eq(Cat(take & self._scores_leave(at), lately))
+        with m.If(active & (Cat(*tiles.occupied).any() | (self._scores_leave(at) & (credits == 0)))):
+            m.d.comb += go.eq(0)
+        with m.If(phase.value & lately[-1]):
+            m.d.comb += go.eq(0)
+
+    def _scores_leave(self, at):
+        """Whether the score of this beat leaves the unit, in a step of scores alone."""
+        return ~at.phase.value & at.phase.scores & ~at.void & at.last_inner & at.last_slice
 
     def _count_beats(self, m, at, take, done):
         """Update the counters of a phase: K slice by slice and token by token, V chunk by chunk. Every beat stays for all
@@ -463,6 +499,8 @@ class PamPu(wiring.Component):
                 vector.score_tag_in.query.eq(at.query),
                 vector.output_tag_in.query.eq(at.query),
             ]
+        if self._config.scores:
+            m.d.comb += [vector.score_tag_in.alone.eq(phase.scores), vector.score_tag_in.final.eq(phase.final)]
 
     def _slot(self, at):
         """Accumulator of a beat: of the token and query if the scores stay in accumulators, else of the query."""
@@ -495,13 +533,16 @@ class PamPu(wiring.Component):
             m.d.sync += lead.eq(lead + (arrives & ~tag.whole) - leaves)
         with m.If(vector.score_valid & tag.whole):
             m.d.sync += running.eq(maximum)
+            last = tag.last
+            if self._config.scores:
+                last, done = last & ~tag.alone, done & ~tag.alone
             if self._several:
-                with m.If(tag.last):
+                with m.If(last):
                     m.d.sync += tiles.maxima[self._entry(tag.bank, query)].eq(maximum)
                 with m.If(done):
                     m.d.sync += tiles.ready[tag.bank].eq(1)
             else:
-                with m.If(tag.last):
+                with m.If(last):
                     m.d.sync += [tiles.maxima[tag.bank].eq(maximum), tiles.ready[tag.bank].eq(1)]
         return partial_read
 
@@ -563,13 +604,28 @@ class PamPu(wiring.Component):
         ]
         if self._several:
             m.d.comb += outputs.i.p.query.eq(vector.output_tag.query)
+        reserved = beat.take & at.phase.value & (at.last_token | at.void)
+        if self._config.scores:
+            reserved |= beat.take & self._scores_leave(at)
+            tag = vector.score_tag
+            with m.If(vector.score_valid & tag.whole & tag.alone):
+                m.d.comb += [
+                    outputs.i.valid.eq(1),
+                    outputs.i.p.score.eq(1),
+                    outputs.i.p.data.eq(vector.score),
+                    outputs.i.p.last.eq(tag.all if self._several else tag.last),
+                    outputs.i.p.final.eq(tag.final),
+                ]
+                if self._several:
+                    m.d.comb += outputs.i.p.query.eq(tag.query)
         m.d.sync += beat.credits.eq(beat.credits + (outputs.o.valid & outputs.o.ready)
-                                    - (beat.take & at.phase.value & (at.last_token | at.void)))
+                                    - reserved)
         return outputs
 
     def _results(self, m, tiles, outputs):
-        """Send m, l and the chunks of O, tile by tile. Returns what of a tile leaves."""
+        """Send m, l and the chunks of O, tile by tile, and scores. Returns what of a tile leaves."""
         out, told = self.result, tiles.told
+        content = ScoringKind if self._config.scores else Kind
         from_bank = Signal()
         query = Signal(range(self._config.queries)) if self._several else 0
         number = [out.p.query.eq(query)] if self._several else []
@@ -577,11 +633,27 @@ class PamPu(wiring.Component):
         with m.FSM() as fsm:
             with m.State("MAXIMUM"):
                 m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(tiles.maxima[entry]),
-                             out.p.kind.eq(Kind.MAXIMUM), *number]
-                with m.If(out.valid & out.ready):
+                             out.p.kind.eq(content.MAXIMUM), *number]
+                sent = out.valid & out.ready
+                if self._config.scores:
+                    # A score that waits is older than the tile.
+                    score = outputs.o.valid & outputs.o.p.score
+                    sent &= ~score
+                    with m.If(score):
+                        m.d.comb += [
+                            out.valid.eq(1),
+                            outputs.o.ready.eq(out.ready),
+                            out.p.data.eq(outputs.o.p.data),
+                            out.p.kind.eq(content.SCORE),
+                            out.p.last.eq(outputs.o.p.last),
+                            out.p.final.eq(outputs.o.p.final),
+                        ]
+                        if self._several:
+                            m.d.comb += out.p.query.eq(outputs.o.p.query)
+                with m.If(sent):
                     m.next = "SUM"
             with m.State("SUM"):
-                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[entry]), out.p.kind.eq(Kind.SUM), *number]
+                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[entry]), out.p.kind.eq(content.SUM), *number]
                 with m.If(out.ready):
                     leaves = [told[from_bank].eq(0), tiles.occupied[from_bank].eq(0)]
                     if self._several:
@@ -598,7 +670,7 @@ class PamPu(wiring.Component):
                     out.valid.eq(outputs.o.valid),
                     outputs.o.ready.eq(out.ready),
                     out.p.data.eq(outputs.o.p.data),
-                    out.p.kind.eq(Kind.OUTPUT),
+                    out.p.kind.eq(content.OUTPUT),
                     out.p.last.eq(outputs.o.p.last),
                     out.p.final.eq(outputs.o.p.final),
                 ]
@@ -613,14 +685,30 @@ class PamPu(wiring.Component):
     def _check(self, m, at, beat, query_buffer, tiles, parts, turn, outputs, partial_read, leaving):
         def flying(event, cycles, name):
             """How often ``event`` was 1 in the last ``cycles`` cycles, and whether it was 1 ``cycles`` cycles ago."""
-            history = Signal(cycles, name=name)
+            histories[name] = history = Signal(cycles, name=name)
             m.d.sync += history.eq(Cat(event, history))
             return sum(history), history[-1]
+
+        histories = {}
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)
         sum_comes = softmax.sum_valid & softmax.sum_last if self._several else softmax.sum_valid
         outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
+        content, last_score = Kind, tag.whole & (tag.all if self._several else tag.last)
+        if config.scores:
+            content, last_score = ScoringKind, last_score & ~tag.alone
+            alone_flying, alone_lands = flying(beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY, "alone_flying")
+            # Until the score has passed the queue.
+            flying(beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY + self._outputs.latency, "alone_lately")
+            outputs_flying += alone_flying
+            m.d.comb += [
+                Assert((vector.score_valid & tag.whole & tag.alone) == alone_lands,
+                       "PamPu: a score alone comes after its latency"),
+                Assert(~alone_lands | (outputs.i.ready & ~vector.output_valid), "PamPu: a score alone finds a place"),
+                Assert((histories["outputs_flying"] & histories["alone_flying"][2:]) == 0,
+                       "PamPu: no output comes with a score alone"),
+            ]
         m.d.comb += [
             Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
             Assert(beat.credits + outputs_flying + outputs.level == outputs.depth,
@@ -629,17 +717,25 @@ class PamPu(wiring.Component):
             Assert(query_buffer.available <= config.query_beats, "PamPu: the query fits its buffer"),
             Assert(~query_buffer.read | (query_buffer.offset < query_buffer.available),
                    "PamPu: a query beat that is read is there"),
-            Assert(~(out.valid & (out.p.kind == Kind.SUM)) | tiles.told[leaving.bank],
+            Assert(~(out.valid & (out.p.kind == content.SUM)) | tiles.told[leaving.bank],
                    "PamPu: the sum that leaves is that of the maximum"),
         ]
         for b in range(config.score_tiles):
             here, softmax_here = at.bank == b, turn == b
             key_ends = beat.done & ~phase.value & ~at.void & here
+            if config.scores:
+                key_ends &= ~phase.scores
             scores_flying, score_lands = flying(key_ends, VectorUnit.SCORE_LATENCY, f"scores_flying_{b}")
             sums_flying, sum_lands = flying(softmax.done & softmax_here, SoftmaxUnit.SUM_LATENCY, f"sums_flying_{b}")
             score_comes = vector.score_valid & (tag.bank == b)
             m.d.comb += [
-                Assert((score_comes & tag.whole & (tag.all if self._several else tag.last)) == score_lands,
+                # Tiles are in no stage when a score alone begins, so those in a stage have begun later. One without tokens
+                # is ready at once.
+                *(Assert(~began | ~(histories[f"scores_flying_{b}"][ago:].any() | (tiles.ready[b] if ago == 0 else 0)
+                                    | histories[f"sums_flying_{b}"][max(ago - 1, 0):].any() | tiles.told[b]),
+                         "PamPu: m and l leave before scores or after them")
+                  for ago, began in enumerate(histories["alone_lately"] if config.scores else [])),
+                Assert((score_comes & last_score) == score_lands,
                        "PamPu: a tile's last score comes after its latency"),
                 Assert((sum_comes & (softmax.sum_bank == b)) == sum_lands,
                        "PamPu: a tile's sum comes after its latency"),

@@ -24,6 +24,7 @@ def phase_layout(config):
         "bank": 1,                                 # half of the score memory
         "final": 1,                                # last tile of its step
         **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
+        **({"scores": 1} if config.scores else {}),  # K phase of a step of scores alone
     })
 
 
@@ -31,9 +32,10 @@ class TileSequencer(wiring.Component):
     """Cuts steps into tiles, and puts the phases of the tiles into stream order (``PamPuConfig.phases``).
 
     With two score banks, the K phase of a tile comes before the V phase of the previous tile. So the softmax of a tile
-    runs while K of the next tile streams.
+    runs while K of the next tile streams. A step of scores alone has K phases only. A V phase that is due comes before
+    its command is accepted.
 
-    Timing: one phase per cycle, and one more cycle per step.
+    Timing: one phase per cycle, and one more cycle per step. A V phase that a step of scores calls takes one more.
 
     Members
     -------
@@ -49,6 +51,7 @@ class TileSequencer(wiring.Component):
             "held": range(3), "older": phase_layout(config), "newer": phase_layout(config),  # V phases that are due
             "chunks": range(config.max_chunks + 1), "more": 1, "ends": 1, "bank": 1,
             **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
+            **({"scores": 1} if config.scores else {}),
         }))
         super().__init__({
             "i": In(stream.Signature(command_layout(config))),
@@ -70,6 +73,7 @@ class TileSequencer(wiring.Component):
         ends    = Signal()                              # its V phase comes before any other K phase
         final   = Signal()
         count   = Signal(range(tile + 1))
+        scores  = Signal()
         o = self.o.p
 
         m.d.comb += final.eq(left <= tile)
@@ -78,10 +82,18 @@ class TileSequencer(wiring.Component):
         with m.FSM() as fsm:
             with m.State("IDLE"):
                 m.d.comb += self.i.ready.eq(1)
-                with m.If(self.i.valid):
+                if config.scores:
+                    calls = pending & self.i.p.scores
+                    m.d.comb += self.i.ready.eq(~calls)
+                    with m.If(self.i.valid & calls):
+                        m.d.sync += ends.eq(1)
+                        m.next = "FLUSH"
+                with m.If(self.i.valid & ~calls if config.scores else self.i.valid):
                     m.d.sync += [left.eq(self.i.p.tokens), chunks.eq(self.i.p.chunks), more.eq(self.i.p.more)]
                     if config.queries > 1:
                         m.d.sync += queries.eq(self.i.p.queries)
+                    if config.scores:
+                        m.d.sync += scores.eq(self.i.p.scores)
                     m.next = "KEY"
 
             with m.State("KEY"):
@@ -89,8 +101,14 @@ class TileSequencer(wiring.Component):
                 m.d.comb += [o.value.eq(0), o.count.eq(count), o.chunks.eq(chunks), o.bank.eq(bank), o.final.eq(final)]
                 if config.queries > 1:
                     m.d.comb += o.queries.eq(queries)
+                if config.scores:
+                    m.d.comb += o.scores.eq(scores)
+                    with m.If(self.o.ready & scores):
+                        m.d.sync += left.eq(left - o.count)
+                        with m.If(final):
+                            m.next = "IDLE"
                 flush = final & ~more if config.score_tiles == 2 else Const(1)
-                with m.If(self.o.ready):
+                with m.If(self.o.ready & ~scores if config.scores else self.o.ready):
                     m.d.sync += left.eq(left - count)
                     m.d.sync += ends.eq(flush)
                     if config.score_tiles == 2:
@@ -143,6 +161,7 @@ class TileSequencer(wiring.Component):
                 self.probe.ends.eq(ends),
                 self.probe.bank.eq(bank),
                 *([self.probe.queries.eq(queries)] if config.queries > 1 else []),
+                *([self.probe.scores.eq(scores)] if config.scores else []),
                 Assert(pending | ~(value | flush), "TileSequencer: a V phase is due in the states that offer one"),
                 Assert(flush == (pending & ends & ~value), "TileSequencer: what ends is flushed"),
             ]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -15,6 +15,7 @@ from ...constraints.memory import Memory, load_memory
 from ...constraints.workspace import write_files
 from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
 from ..program import Affine, Command, Loop, Node, Program, Stage
+from ..sparse.placement import Selected, check_runs
 from .schedule import BANK, BANK_GROUP, BUFFER, GROUPS, PHASES, Runs, Shape, schedule
 
 __all__ = ["PLACEMENTS", "QUIRKS", "READS", "AttentionLayer", "LayerTimer", "read_interval", "shared_timer"]
@@ -76,7 +77,7 @@ class AttentionLayer:
     quirks: str | None = None
     memory: str | Memory = "hbm3-5.2"
     queries: int = 1
-    selected: Sequence[tuple[np.ndarray, np.ndarray]] | None = None
+    selected: Selected | None = None
     wide: bool = False
 
     def __post_init__(self) -> None:
@@ -96,24 +97,8 @@ class AttentionLayer:
         if self.wide and (self.placement != "bank" or _levels(memory)[2] % 2):
             raise ConfigError("vectors in the banks of two groups need the placement bank and an even number of groups")
         self._fits()
-        self._check_selected()
-
-    def _check_selected(self) -> None:
-        if self.selected is None:
-            return
-        if len(self.selected) not in (1, self.heads):
-            raise ConfigError(f"runs must be for all heads together or for each of {self.heads}, not for "
-                              f"{len(self.selected)}")
-        for head, (starts, lengths) in enumerate(self.selected):
-            if not len(starts) or len(starts) != len(lengths):
-                raise ConfigError(f"head {head}: needs at least one run, and a length for each")
-            ends = np.asarray(starts) + lengths
-            if np.min(lengths) < 1 or np.any(np.asarray(starts)[1:] < ends[:-1]):
-                raise ConfigError(f"head {head}: runs must be ascending, without overlap, of at least one access unit")
-            if starts[0] < 0 or ends[-1] > self.shape.groups:
-                wrong = int(np.flatnonzero((np.asarray(starts) < 0) | (ends > self.shape.groups))[0])
-                raise ConfigError(f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside "
-                                  f"the placement of {self.shape.groups} units")
+        if self.selected is not None:
+            check_runs(self.selected, [self.heads], self.shape.groups)
 
     @property
     def unit_tokens(self) -> int:

@@ -9,19 +9,33 @@ instructions and rows, oddities included. They decide the cycles that CENT's aut
 
 Two keys of :class:`BlockMapping` change that. ``slips`` decides about these three. The generator gives one input to all
 blocks of a device; ``shared_inputs`` decides about it.
+
+Attention reads *access units* of 16 slots, one slot for each bank of a channel. The keys of a unit lie in the 16 banks of
+one channel, at the same row and columns. Unit ``u`` is on channel ``u % channels``, in turn ``u // channels``, among the
+channels that have keys. A turn has a row for each 1,024 elements of all heads of K. So a row of a bank has one slot, and
+the keys of up to 8 heads of 128 elements for it. Values are transposed. A head is in one channel, and its dimensions are
+spread over the 16 banks. A unit is one column of each bank, 64 units are a row, and a head has a row for each 16 of its
+dimensions.
+
+Scores of the units that a query reads lie side by side, a column for each. So does its softmax. Without a selection, this
+is one run of all units.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import groupby
+
+import numpy as np
 
 from ...constraints.errors import ConfigError
 from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
 from ..program import Affine, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from ..program.program import Operand
+from ..sparse.placement import Selected, check_runs, units_of
 
 __all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program",
            "output_program"]
@@ -136,6 +150,26 @@ class BlockMapping:
         used = min(used, self.channels)
         return sum(channel_mask(used, self.channels * replica) for replica in range(self.replicas))
 
+    def key_mask(self, used: np.ndarray) -> int:
+        """Mask of the channels that work in a turn. ``used``: for each channel with keys, whether a unit there is read."""
+        count = int(used.sum())
+        if not count:
+            return 0
+        if count == len(used):
+            return self.mask
+        if used[:count].all():
+            return self.lockstep(count)
+        return self._channels(np.unique(np.flatnonzero(used) % self.channels).tolist())
+
+    def _channels(self, channels: Sequence[int]) -> int:
+        """Mask of channels of a block, in all blocks of the device."""
+        return sum(channel_mask(1, channel + self.channels * replica) for replica in range(self.replicas)
+                   for channel in channels)
+
+    def value_mask(self, kv_heads: Sequence[int]) -> int:
+        """Mask of the channels that hold the values of these heads."""
+        return self._channels([head // self.value_heads for head in kv_heads])
+
     def inputs(self, mask: int) -> list[int]:
         """Masks of the channels that take the same vector, of those in ``mask``."""
         if self.shared_inputs:
@@ -167,6 +201,28 @@ class BlockMapping:
 @lru_cache(maxsize=64)
 def _regions(mapping: BlockMapping) -> dict[str, int]:
     return mapping.regions()
+
+
+#: Access units that queries read, ascending: one list for all of them, or a list for each, head of K and V by head.
+_Lists = Sequence[np.ndarray]
+
+
+def _pieces(units: np.ndarray) -> list[np.ndarray]:
+    """Units in pieces whose probabilities fit the global buffer. All units of a row are in one piece."""
+    _, first = np.unique(units // COLUMNS, return_index=True)
+    ends = np.append(first[1:], len(units)).tolist()
+    cuts = [0]
+    for low, high in zip(first.tolist(), ends, strict=True):
+        if high - cuts[-1] > COLUMNS:
+            cuts.append(low)
+    return [units[low:high] for low, high in zip(cuts, [*cuts[1:], len(units)], strict=True)]
+
+
+def _row_runs(units: np.ndarray) -> list[tuple[int, int]]:
+    """Row and number of columns of each run of neighbouring units in a row."""
+    new = (np.diff(units) != 1) | (units[1:] % COLUMNS == 0)
+    starts = [0, *(np.flatnonzero(new) + 1).tolist()]
+    return [(int(units[low]) // COLUMNS, high - low) for low, high in zip(starts, [*starts[1:], len(units)], strict=True)]
 
 
 class _Builder:
@@ -292,68 +348,117 @@ class _Builder:
                         p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel + m.channels * replica),
                                   row=self.rows["cache_v"] + number + (head * m.value_parts + part) * stride)
 
-    def scores(self, tokens: int) -> None:
-        """Products with the keys: a turn for as many tokens as there are banks. The last turn has fewer banks."""
+    def scores(self, lists: _Lists) -> None:
+        """Products with the keys: a turn for as many slots as there are banks. In a turn, a channel works for the heads
+        that read a unit of it."""
         p, m = self.p, self.m
         spans = _ceil(m.kv_width, ROW)
-        turns, rest = divmod(tokens, m.key_banks)
-
+        channels = m.key_banks // BANKS
+        used = np.zeros((len(lists), max(int(units[-1]) for units in lists) // channels + 1, channels), bool)
+        for own, units in zip(used, lists, strict=True):
+            own.reshape(-1)[units] = True
         per_row = ROW // m.head_dim
         whole, others = divmod(m.kv_heads, per_row)
 
-        def part(span: Operand, turn: Operand, mask: int, heads: int) -> None:
-            with p.loop(m.group):
-                self.input(_ceil(heads * m.head_dim, LANES), mask)
-                with p.loop(heads):
+        def query(masks: Sequence[int], row: Operand) -> None:
+            reading = [mask for mask in masks if mask]
+            if not reading:
+                return
+            self.input(_ceil(len(reading) * m.head_dim, LANES), int(np.bitwise_or.reduce(reading)))
+            for mask, heads in groupby(reading):
+                with p.loop(len(list(heads))):
                     p.command("WR_BIAS", gpr=0, mask=mask)
-                    p.command("MAC_ABK", opsize=m.head_dim // LANES, mask=mask,
-                              row=self.rows["cache_k"] + turn * spans + span)
+                    p.command("MAC_ABK", opsize=m.head_dim // LANES, mask=mask, row=row)
                     p.command("RD_MAC", gpr=0, mask=mask)
 
-        def span(number: Operand, heads: int) -> None:
-            with p.loop(turns) as turn:
-                part(number, turn, m.mask, heads)
-            if rest:
-                part(number, turns, m.lockstep(_ceil(rest, BANKS)), heads)
+        def span(number: Operand, first: int, heads: int) -> None:
+            # Of shape (queries of the group, heads, turns, channels); one list is for all.
+            mine = used if len(used) == 1 else used[m.group * first:m.group * (first + heads)]
+            mine = mine.reshape(-1, 1 if len(used) == 1 else m.group, *mine.shape[1:]).swapaxes(0, 1)
+            changes = (mine[:, :, 1:] != mine[:, :, :-1]).any(axis=(0, 1, 3))
+            starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
+            for low, high in zip(starts, [*starts[1:], mine.shape[2]], strict=True):
+                masks = [[m.key_mask(own) for own in of_query[:, low]] for of_query in mine]
+                if not any(map(any, masks)):
+                    continue
+                if len(used) == 1:
+                    masks = [masks[0] * heads]
+                with p.loop(high - low) as turn:
+                    row = self.rows["cache_k"] + (low + turn) * spans + number
+                    for alike, times in groupby(masks * (m.group // len(masks))):
+                        with p.loop(len(list(times))):
+                            query(alike, row)
 
-        with p.loop(whole) as number:
-            span(number, per_row)
+        if len(lists) == 1:
+            with p.loop(whole) as number:
+                span(number, 0, per_row)
+        else:
+            for place in range(whole):
+                span(place, place * per_row, per_row)
         if others:
-            span(whole, others)
+            span(whole, whole * per_row, others)
 
-    def spans(self, tokens: int) -> Iterator[tuple[int, int]]:
-        """Rows of scores of a head: number and column accesses."""
-        for number in range(_ceil(tokens, ROW)):
-            yield number, _ceil(min(ROW, tokens - ROW * number), LANES)
-
-    def softmax(self, tokens: int) -> None:
-        """Scaling of all scores, and again by the sum of their exponentials (which the host computes)."""
+    def softmax(self, lists: _Lists) -> None:
+        """Scaling of all scores, and again by the sum of their exponentials (which the host computes). Heads whose scores
+        are worked on together take as many columns as the head with the most units."""
         p, m = self.p, self.m
         stride = _ceil(m.max_tokens, ROW)
+        each = 4 * m.channels
+        sizes = [len(units) for units in lists] * (m.heads // len(lists))
         with p.loop(2):
             for bank in (0, 1, None, 2):
                 for head in range(m.score_rows):
-                    for number, columns in self.spans(tokens):
+                    words = max(sizes[head * each:(head + 1) * each])
+                    for number, first in enumerate(range(0, words, COLUMNS)):
+                        columns = min(COLUMNS, words - first)
                         row = self.rows["scores"] + head * stride + number
                         if bank is None:
                             p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
                         else:
                             self.each_bank("R_MEM" if bank == 2 else "W_MEM", columns, bank, 4, row,
-                                           m.heads - head * 4 * m.channels)
+                                           m.heads - head * each)
             p.command("SYNC")
 
-    def output(self, tokens: int) -> None:
+    def output(self, lists: _Lists) -> None:
+        """Probabilities times values. A channel takes the probabilities of a piece of the units (:func:`_pieces`). Then it
+        reads the runs of the piece, for each part of the values. Channels with other units work beside each other, and
+        wait for the longest when results are read."""
         p, m = self.p, self.m
         stride = _ceil(m.max_tokens, ROW)
-        with p.loop(m.value_heads) as head:
-            with p.loop(m.group):
-                for number, columns in self.spans(tokens):
-                    self.input(columns, m.mask)
-                    with p.loop(m.value_parts) as part:
-                        p.command("WR_BIAS", gpr=0, mask=m.mask)
-                        p.command("MAC_ABK", opsize=columns, mask=m.mask,
-                                  row=self.rows["cache_v"] + m.value_parts * stride * head + stride * part + number)
-                        p.command("RD_MAC", gpr=0, mask=m.mask)
+        if len(lists) == 1:
+            pieces = _pieces(lists[0])
+            with p.loop(m.value_heads) as head:
+                with p.loop(m.group):
+                    for piece in pieces:
+                        self._values([(m.mask, piece)], m.value_parts * stride * head, stride)
+            return
+        for turn in range(m.value_heads):
+            heads = range(turn, m.kv_heads, m.value_heads)
+            for query in range(m.group):
+                alike: dict[bytes, list[int]] = {}
+                for own_head in heads:
+                    alike.setdefault(lists[own_head * m.group + query].tobytes(), []).append(own_head)
+                all_pieces = [(m.value_mask(own), _pieces(np.frombuffer(units, np.int64))) for units, own in alike.items()]
+                for number in range(max(len(pieces) for _, pieces in all_pieces)):
+                    self._values([(mask, pieces[number]) for mask, pieces in all_pieces if number < len(pieces)],
+                                 m.value_parts * stride * turn, stride)
+
+    def _values(self, pieces: Sequence[tuple[int, np.ndarray]], base: Operand, stride: int) -> None:
+        """One piece of the units of each mask of channels, for each part of the values."""
+        p, m = self.p, self.m
+        for mask, units in pieces:
+            self.input(len(units), mask)
+        reads = [(mask, _row_runs(units)) for mask, units in pieces]
+        everyone = int(np.bitwise_or.reduce([mask for mask, _ in pieces]))
+        with p.loop(m.value_parts) as part:
+            p.command("WR_BIAS", gpr=0, mask=everyone)
+            for number in range(max(len(own) for _, own in reads)):
+                for mask, own in reads:
+                    if number < len(own):
+                        row, columns = own[number]
+                        p.command("MAC_ABK", opsize=columns, mask=mask,
+                                  row=self.rows["cache_v"] + base + stride * part + row)
+            p.command("RD_MAC", gpr=0, mask=everyone)
 
     def gate(self) -> None:
         """Product of the two projections, one of them with the activation function."""
@@ -369,6 +474,9 @@ class _Builder:
         self.each_bank("R_MEM", columns, 2, 4, out)
         p.command("SYNC")
 
+
+#: Stages that read access units.
+_ATTENTION = ("attn_score", "softmax_scale", "attn_output")
 
 #: Stages of the gate.
 _GATE = ("gemv_w3", "activation")
@@ -394,6 +502,12 @@ def _part(mapping: BlockMapping, name: str, which: int) -> tuple[Node, ...]:
     return (Loop(1, tuple(shift(b.p.body, 1, {}))),)
 
 
+def _attention(mapping: BlockMapping, name: str, lists: _Lists) -> Stage:
+    b = _Builder(mapping)
+    {"attn_score": b.scores, "softmax_scale": b.softmax, "attn_output": b.output}[name](lists)
+    return Stage(name, b.p.body)
+
+
 @lru_cache(maxsize=1 << 10)
 def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     if name == "rotary_kvstore":
@@ -409,12 +523,8 @@ def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
         b.gemv(m.hidden, m.hidden, rows[name[5:]])
     elif name in ("gemv_wk", "gemv_wv"):
         b.gemv(m.hidden, m.kv_width, rows[name[5:]])
-    elif name == "attn_score":
-        b.scores(tokens)
-    elif name == "softmax_scale":
-        b.softmax(tokens)
-    elif name == "attn_output":
-        b.output(tokens)
+    elif name in _ATTENTION:
+        return _attention(mapping, name, [np.arange(_ceil(tokens, LANES))])
     elif name == "residual_rmsnorm2":
         b.p.command("EWADD", opsize=m.hidden // LANES, gpr0=0, gpr1=0)
         b.norm(rows["attention"], rows["attention" if m.slips else "copy"], rows["norm2"])
@@ -429,21 +539,37 @@ def _stage(mapping: BlockMapping, name: str, tokens: int) -> Stage:
     return Stage(name, b.p.body)
 
 
-def block_program(mapping: BlockMapping, tokens: int) -> Program:
-    """One token through one block, with ``tokens`` in the KV cache, this one included.
+def block_program(mapping: BlockMapping, tokens: int, selected: Selected | None = None) -> Program:
+    """One token through one block, with ``tokens`` slots of the KV cache in use, this token's included.
+
+    Parameters
+    ----------
+    selected : runs of access units of 16 slots, ascending, as :func:`bankside.models.sparse.runs` has them: one pair of
+        first units and lengths for all queries, one for each head of K and V, or one for each query, head by head.
+        None: all units. The module says where a unit lies.
 
     Raises
     ------
     :exc:`ConfigError`
-        If the cache has no room for so many tokens.
+        If the cache has no room for so many tokens, or a run is outside its placement.
     """
     if not 1 <= tokens <= mapping.max_tokens:
         raise ConfigError(f"tokens must be 1 to {mapping.max_tokens}, not {tokens}")
     # What a stage depends on is coarser than the number of tokens: stages that are the same are one object.
-    seen = {"rotary_kvstore": tokens, "attn_score": _ceil(tokens, BANKS) * BANKS,
-            "softmax_scale": _ceil(tokens, LANES) * LANES, "attn_output": _ceil(tokens, LANES) * LANES}
-    return Program(_stage(mapping, name, seen.get(name, 0)) for name, _ in _STAGES
-                   if mapping.gated or name not in _GATE)
+    seen = {"rotary_kvstore": tokens, **dict.fromkeys(_ATTENTION, _ceil(tokens, LANES) * LANES)}
+    lists = None if selected is None else _lists(mapping, tokens, selected)
+    return Program(_attention(mapping, name, lists) if lists is not None and name in _ATTENTION
+                   else _stage(mapping, name, seen.get(name, 0))
+                   for name, _ in _STAGES if mapping.gated or name not in _GATE)
+
+
+def _lists(mapping: BlockMapping, tokens: int, selected: Selected) -> _Lists:
+    """Units of each query; of all together, if they read the same."""
+    check_runs(selected, [mapping.kv_heads, mapping.heads], _ceil(tokens, LANES))
+    units = [units_of(*own) for own in selected]
+    if all(np.array_equal(units[0], own) for own in units[1:]):
+        return units[:1]
+    return [own for own in units for _ in range(mapping.heads // len(units))]
 
 
 def matrices_program(mapping: BlockMapping) -> Program:

@@ -188,9 +188,9 @@ def _of(module: str, **options: Any) -> Callable[[str], Backend]:
 
 #: Backends by name.
 BACKENDS: dict[str, Callable[[str], Backend]] = {
-    "float32": _float32, "float16": _of("halves"), "pam": _of("pam"), "lol-pim": _of("lolpim"),
-    "cent": _of("cent"), "cent-maximum": _of("cent", maximum=True), "cent-taylor": _of("cent", exponential="taylor"),
-    "inf2": _of("inf2"), "inf2-fp32": _of("inf2", wide=True),
+    "float32": _float32, "float16": _of("halves"), "pam": _of("pam"), "pam-hbm": _of("pam", hbm_only=True),
+    "lol-pim": _of("lolpim"), "cent": _of("cent"), "cent-maximum": _of("cent", maximum=True),
+    "cent-taylor": _of("cent", exponential="taylor"), "inf2": _of("inf2"), "inf2-fp32": _of("inf2", wide=True),
 }
 
 

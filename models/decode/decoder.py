@@ -10,9 +10,20 @@ import numpy as np
 from ...constraints.errors import ConfigError
 from ..llm.weights import Model
 from ..numerics.sums import Lists
+from ..sparse import Placement, fetch
 from .backend import Backend, Place, exact_attention
 
-__all__ = ["Decoder", "StepInfo"]
+__all__ = ["READS", "SAMPLES", "UNIT_TOKENS", "Decoder", "StepInfo"]
+
+#: Most positions of a call whose reads are counted.
+SAMPLES = 48
+
+#: Tokens of an access unit of AttAcc's mapping, in which reads are counted.
+UNIT_TOKENS = 16
+
+#: Figures of the reads of a position, after its number of tokens. Access units and rows of keys are counted where the
+#: method places the tokens, and where they lie in order.
+READS = ("wanted", "units", "rows", "units_in_order", "rows_in_order")
 
 
 @dataclass
@@ -23,12 +34,15 @@ class StepInfo:
     ----------
     weights : mean attention of float32 over layers and heads, of shape ``(tokens, all tokens)``
     selected : share of the heads whose query takes a token, of the same shape; None without sparse attention
+    reads : what sparse attention reads for some positions of the last call, of shape ``(positions, 1 + READS)``: tokens
+        so far, then means over layers and heads of :data:`READS`; None without sparse attention
     error : squared norms of the differences from float32's attention on the same numbers, and of this attention, of shape
         ``(2, layers, heads)``
     """
 
     weights: np.ndarray | None = None
     selected: np.ndarray | None = None
+    reads: np.ndarray | None = None
     error: np.ndarray = field(default_factory=lambda: np.zeros((2, 0, 0)))
 
 
@@ -45,6 +59,8 @@ class Decoder:
     length : tokens decoded so far
     seen : :class:`StepInfo` of the tokens so far
     captured : for each layer, the turned queries, the turned keys and the values of the last call, if ``capture``
+    ahead : for each layer, the turned queries that the previous layer's attention input gives, if ``capture``; None for
+        the first layer
 
     Raises
     ------
@@ -66,6 +82,24 @@ class Decoder:
         self._exact: list[list[tuple[np.ndarray, np.ndarray]]] = [[] for _ in range(shape.layers)]
         self.seen = StepInfo(error=np.zeros((2, shape.layers, shape.heads)))
         self.captured: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        self.ahead: list[np.ndarray | None] = []
+
+    def branch(self, backend: Backend) -> Decoder:
+        """A decoder that goes on from here with another selection. This decoder stays as it is.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If one of the two backends is not float32.
+        """
+        if type(self.backend) is not Backend or type(backend) is not Backend:
+            raise ConfigError(f"a decoder of {self.backend.name} can't go on as {backend.name}: both must be float32")
+        other = Decoder(self.model, backend, self.room, watch=self.watch, capture=self.capture)
+        other.length = self.length
+        other._keys, other._values = ([list(parts) for parts in one] for one in (self._keys, self._values))
+        # A float32 cache holds the numbers themselves.
+        other._exact = [list(zip(*pair, strict=True)) for pair in zip(self._keys, self._values, strict=True)]
+        return other
 
     def forward(self, tokens: np.ndarray) -> np.ndarray:
         """Logits of each new token, float32 of shape ``(tokens, vocabulary)``.
@@ -85,8 +119,12 @@ class Decoder:
         cos = np.cos(angles).astype(np.float32)
         sin = (np.sin(angles) * np.where(np.arange(shape.head_dim) < half, -1, 1)).astype(np.float32)
         self.seen.weights = np.zeros((len(tokens), positions[-1] + 1), np.float32)
-        self.seen.selected = None if backend.selection is None else np.zeros_like(self.seen.weights)
-        self.captured = []
+        self.seen.selected = self.seen.reads = None
+        if backend.selection is not None:
+            self.seen.selected = np.zeros_like(self.seen.weights)
+            at = np.unique(np.linspace(self.length, positions[-1], min(len(tokens), SAMPLES)).round().astype(np.int64))
+            self.seen.reads = np.concatenate([at[:, None] + 1.0, np.zeros((len(at), len(READS)))], axis=1)
+        self.captured, self.ahead = [], []
         x, before = backend.embed(model.embedding[tokens]), None
         for number, w in enumerate(self.layers):
             h = backend.norm(x, w["input_layernorm.weight"])
@@ -96,7 +134,7 @@ class Decoder:
                 q, k = (backend.norm(part, w[f"self_attn.{name}_norm.weight"]) for name, part in (("q", q), ("k", k)))
             q, k = backend.rotate(q, cos, sin), backend.rotate(k, cos, sin)
             hint = None
-            if before is not None and backend.selection is not None and backend.selection.ahead:
+            if before is not None and (self.capture or (backend.selection is not None and backend.selection.ahead)):
                 hint = self._linear(w, number, "self_attn.q_proj", before).reshape(q.shape)
                 hint = backend.rotate(backend.norm(hint, w["self_attn.q_norm.weight"]) if shape.qk_norm else hint, cos, sin)
             before = h
@@ -118,6 +156,7 @@ class Decoder:
         shape, backend = self.model.shape, self.backend
         if self.capture:
             self.captured.append((q, k, v))
+            self.ahead.append(hint)
         self._keys[layer].append(backend.keep(k))
         self._values[layer].append(backend.keep(v))
         if self.watch or backend.selection is not None:
@@ -131,6 +170,7 @@ class Decoder:
         if exact:
             self._exact[layer] = [(exact[0], exact[1])]
         out = np.empty_like(q)
+        counted = np.empty((shape.kv_heads, 0 if self.seen.reads is None else len(self.seen.reads), len(READS)))
         weights, taken = (np.zeros((shape.kv_heads, new, self.length + new), np.float32) if wanted else None
                           for wanted in (self.watch, backend.selection is not None))
 
@@ -145,6 +185,7 @@ class Decoder:
                                                  group=group, hint=ahead)
                 assert taken is not None
                 np.add.at(taken[head], (lists.owners % new, lists.tokens), 1)
+                counted[head] = self._reads(layer, head, exact[0][:, head], lists, new)
             got = backend.attention(Place(layer, head), queries, keys[:, head], cached[:, head], lists)
             out[:, mine] = got.reshape(group, new, -1).swapaxes(0, 1)
             if weights is not None:
@@ -163,6 +204,19 @@ class Decoder:
                 list(pool.map(group_of, range(shape.kv_heads)))
         if weights is not None and self.seen.weights is not None:
             self.seen.weights += weights.sum(axis=0) / (shape.layers * shape.heads)
-        if taken is not None and self.seen.selected is not None:
+        if taken is not None and self.seen.selected is not None and self.seen.reads is not None:
             self.seen.selected += taken.sum(axis=0) / (shape.layers * shape.heads)
+            self.seen.reads[:, 1:] += counted.sum(axis=0) / (shape.layers * shape.kv_heads)
         return out
+
+    def _reads(self, layer: int, head: int, keys: np.ndarray, lists: Lists, new: int) -> np.ndarray:
+        """Figures of :data:`READS` for each sampled position: means over the queries that share the keys."""
+        selection, out = self.backend.selection, []
+        assert selection is not None and self.seen.reads is not None
+        for count in self.seen.reads[:, 0].astype(np.int64).tolist():
+            mine = range(count - 1 - (len(keys) - new), len(lists.query), new)
+            chosen = [lists.tokens[lists.first[n]:lists.first[n + 1]] for n in mine]
+            placed = fetch([selection.placement(keys, count, layer, head)] * len(chosen), chosen, UNIT_TOKENS)
+            order = fetch([Placement.in_order(count)] * len(chosen), chosen, UNIT_TOKENS)
+            out.append((placed.wanted, placed.units, placed.rows, order.units, order.rows))
+        return np.array(out)

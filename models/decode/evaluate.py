@@ -13,7 +13,7 @@ from ..llm.weights import Model
 from .backend import Backend
 from .decoder import Decoder
 
-__all__ = ["Compared", "Run", "Sampling", "compare", "free_run", "perplexity", "teacher_forced"]
+__all__ = ["Compared", "Run", "Sampling", "compare", "free_run", "log_softmax", "perplexity", "teacher_forced"]
 
 
 @dataclass(frozen=True)
@@ -37,6 +37,7 @@ class Run:
     error : relative L2 error of attention, of shape ``(layers, heads)``
     weights : mean attention of float32 over layers and heads, of shape ``(tokens, tokens)``
     selected : share of the heads whose query takes a token, of the same shape; None without sparse attention
+    reads : what sparse attention reads for some positions (:class:`StepInfo`); None without it
     details : of the backend
     interrupted : whether the user ended a free run early
     """
@@ -48,6 +49,7 @@ class Run:
     error: np.ndarray
     weights: np.ndarray
     selected: np.ndarray | None
+    reads: np.ndarray | None
     details: dict[str, Any]
     interrupted: bool = False
 
@@ -80,7 +82,8 @@ def teacher_forced(model: Model, backend: Backend, tokens: np.ndarray, *, refere
     decoder = Decoder(model, backend, len(tokens), watch=True)
     backend.arrive(weights)
     got = decoder.forward(tokens)
-    return Run(tokens, len(tokens), got, logits, _error(decoder), weights, decoder.seen.selected, backend.details())
+    return Run(tokens, len(tokens), got, logits, _error(decoder), weights, decoder.seen.selected,
+               decoder.seen.reads, backend.details())
 
 
 def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sampling: Sampling | None = None,
@@ -95,6 +98,7 @@ def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sam
     random = np.random.default_rng(sampling.seed)
     tokens, new = np.asarray(prompt, np.int64), np.asarray(prompt, np.int64)
     steps: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = []
+    reads: list[np.ndarray] = []
     interrupted = False
     try:
         while True:
@@ -103,6 +107,8 @@ def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sam
             backend.arrive(exact.seen.weights)
             got = decoder.forward(new)
             steps.append((got, expected, exact.seen.weights, decoder.seen.selected))
+            if decoder.seen.reads is not None:
+                reads.append(decoder.seen.reads)
             if len(tokens) == room:
                 break
             chosen = _choose(got[-1], sampling, random)
@@ -115,8 +121,8 @@ def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sam
     logits, reference = (np.concatenate([step[n] for step in steps]) for n in range(2))
     weights, selected = (_square([step[n] for step in steps]) for n in (2, 3))
     assert weights is not None
-    return Run(tokens[:len(logits)], len(prompt), logits, reference, _error(decoder), weights, selected, backend.details(),
-               interrupted)
+    return Run(tokens[:len(logits)], len(prompt), logits, reference, _error(decoder), weights, selected,
+               np.concatenate(reads) if reads else None, backend.details(), interrupted)
 
 
 def _square(steps: list[Any]) -> np.ndarray | None:
@@ -145,7 +151,8 @@ def _error(decoder: Decoder) -> np.ndarray:
     return np.sqrt(wrong / np.where(norm == 0, 1, norm))
 
 
-def _log_softmax(logits: np.ndarray) -> np.ndarray:
+def log_softmax(logits: np.ndarray) -> np.ndarray:
+    """Logarithms of probabilities in binary64, of the shape of the logits."""
     wide = logits.astype(np.float64)
     with np.errstate(invalid="ignore", over="ignore"):
         wide = wide - wide.max(axis=-1, keepdims=True)
@@ -154,7 +161,7 @@ def _log_softmax(logits: np.ndarray) -> np.ndarray:
 
 def perplexity(logits: np.ndarray, tokens: np.ndarray) -> float:
     """Perplexity of tokens, each given those before it. NaN logits give NaN."""
-    found = _log_softmax(logits[:len(tokens) - 1])
+    found = log_softmax(logits[:len(tokens) - 1])
     with np.errstate(over="ignore"):
         return float(np.exp(-found[np.arange(len(tokens) - 1), tokens[1:]].mean()))
 
@@ -170,7 +177,7 @@ def compare(model: Model, run: Run) -> Compared:
     tokens, count = run.tokens, len(run.tokens) - 1
     if count < 1:
         raise ConfigError("a text of one token predicts nothing: at least two are needed")
-    own, exact = _log_softmax(run.logits), _log_softmax(run.reference)
+    own, exact = log_softmax(run.logits), log_softmax(run.reference)
     at = np.arange(count)
     size = _bytes(model, tokens)
     with np.errstate(invalid="ignore", over="ignore"):

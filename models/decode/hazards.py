@@ -15,7 +15,6 @@ from ..numerics.sums import Lists
 from .backend import Backend, Place, make_backend, values
 from .evaluate import Run, compare, teacher_forced
 from .inf2 import Inf2Backend
-from .pam import TIERS, PamBackend
 
 __all__ = ["Hazard", "hazards"]
 
@@ -96,8 +95,7 @@ def hazards(model: Model, tokens: np.ndarray, reference: Run | None = None,
     out.append(hazard("Taylor exponential of CENT without maximum", ("cent-taylor", taylor), ("cent", named("cent")),
                       smallest_score=seen["smallest_score"], largest_score=seen["largest_score"], scores=seen["scores"],
                       scores_beyond_range=seen["scores_beyond_exponential"]))
-    one = PamBackend("pam in HBM alone", [replace(tier, share=int(tier.name == "hbm")) for tier in TIERS])
-    out.append(hazard("order of P V over tiers", ("pam", named("pam")), ("pam, all tokens in HBM", run(one.name, one))))
+    out.append(hazard("order of P V over tiers", ("pam", named("pam")), ("pam-hbm", named("pam-hbm"))))
     masks = [run(name, _Inf2Masks(name, mask)) for name, mask in (("-1e4", -1e4), ("-inf", -np.inf))]
     out.append(hazard("masks of -1e4", ("inf2", masks[0]), ("inf2 with masks of -infinity", masks[1])))
     return out

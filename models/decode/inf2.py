@@ -8,6 +8,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...constraints.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
+from ...constraints.units.inf2_accelerator import PRESETS as ACCELERATORS
 from ...constraints.units.inf2_gemv import PRESETS, Gemv, GemvMode
 from ..llm.weights import Model
 from ..numerics import convert
@@ -19,7 +20,12 @@ __all__ = ["Inf2Backend", "make"]
 
 
 class Inf2Backend(UnitBackend):
-    """See the module. ``wide``: sums in FP32, in both units."""
+    """See the module. ``wide``: sums in FP32, in both units.
+
+    Attributes
+    ----------
+    config, accelerator : the engine, and the accelerator that holds it and the softmax
+    """
 
     system = "inf2"
     #: Queries at a time. Their rows of scores are as long as the longest of them, so few share a row's length.
@@ -27,7 +33,8 @@ class Inf2Backend(UnitBackend):
 
     def __init__(self, name: str, wide: bool = False) -> None:
         super().__init__(name)
-        self.config = PRESETS["inf2-fp32" if wide else "inf2"]
+        preset = "inf2-fp32" if wide else "inf2"
+        self.config, self.accelerator = PRESETS[preset], ACCELERATORS[preset]
         self.rule = INF2_SOFTMAX_FP32 if wide else INF2_SOFTMAX
         self.io = self.config.io
 

@@ -9,7 +9,7 @@ their slots.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -32,7 +32,7 @@ from ..systems import load_system
 from ..systems.pam import TieredPimSystem
 from .backend import Backend, Place, UnitBackend
 
-__all__ = ["PamBackend", "Tier", "make"]
+__all__ = ["TIERS", "PamBackend", "Tier", "make"]
 
 
 @dataclass(frozen=True)
@@ -62,13 +62,16 @@ TIERS = (Tier("hbm", _fewer(SLICES["pam-hbm"], 4), 2), Tier("ddr", _fewer(SLICES
          Tier("ssd", _fewer(CONTROLLERS["pam-ssd"], 2), 1))
 
 
+#: All tokens in the first tier.
+HBM_ONLY = tuple(replace(tier, share=int(tier is TIERS[0])) for tier in TIERS)
+
+
 class PamBackend(UnitBackend):
-    """See the module."""
+    """See the module. ``system`` names the system whose model has the time of a step."""
 
-    system = "pam"
-
-    def __init__(self, name: str, tiers: Sequence[Tier] = TIERS) -> None:
+    def __init__(self, name: str, tiers: Sequence[Tier] = TIERS, system: str = "pam") -> None:
         super().__init__(name)
+        self.system = system
         self.tiers = tuple(tiers)
         self.merge = MERGES["pam"]
         self.io = self.tiers[0].slice.processing.io
@@ -220,5 +223,5 @@ def _level(config: PamSliceConfig, level: Reduced, width: int, sizes: Sequence[i
     return Reduced(*(part.reshape(-1, *part.shape[2:]) for part in parts))
 
 
-def make(name: str) -> Backend:
-    return PamBackend(name)
+def make(name: str, hbm_only: bool = False) -> Backend:
+    return PamBackend(name, HBM_ONLY, "pam-hbm-only") if hbm_only else PamBackend(name)

@@ -158,6 +158,11 @@ class _Compiler:
         """
         config, p, dim = self.config, Program(), step.head_dim
         sizes = config.tiles(step.tokens)
+        if step.scores:
+            if waiting:
+                number, count, other, before = waiting
+                self.value(p, number, count, other, (before, 0) if before else ())
+            return self._scores(p, sizes, dim)
         full, last = len(sizes) - 1, sizes[-1]
         if last == config.tile_tokens:
             full += 1
@@ -200,6 +205,16 @@ class _Compiler:
             self.value(p, pairs, last, dim, (previous, 0) if previous else ())
         return p
 
+    def _scores(self, p: Program, sizes: list[int], dim: int) -> Program:
+        """K alone, tile by tile."""
+        tile = self.config.tile_tokens
+        full = sum(count == tile for count in sizes)
+        with p.loop(full) as t:
+            self.read(p, t, False, tile, dim)
+        if full < len(sizes):
+            self.read(p, full, False, sizes[-1], dim)
+        return p
+
     @staticmethod
     def _between(value: int, key: int) -> tuple[int, ...]:
         """Phases between the K of a tile and its V: the V before it, if there is one, and the K after it."""
@@ -236,7 +251,7 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
     steps = tuple(steps)
     for step in steps:
         config.check_step(step)
-    if steps and steps[-1].more and config.score_tiles == 2:
+    if steps and steps[-1].more and config.score_tiles == 2 and not steps[-1].scores:
         raise ConfigError("the last step must not have 'more': nothing would come before the V of its last tile")
     if gap_cycles < 0 or burst_cycles < 0:
         raise ConfigError(f"gap and burst cycles must be at least 0, not {min(gap_cycles, burst_cycles)}")
@@ -278,7 +293,7 @@ def _parts(compiler: _Compiler, steps: Sequence[Step]) -> Iterator[Program]:
             cache[key] = compiler.step(step, waiting)
         yield cache[key]
         waiting = None
-        if step.more and config.score_tiles == 2:
+        if step.more and config.score_tiles == 2 and not step.scores:
             sizes = config.tiles(step.tokens)
             before = 0
             if len(sizes) > 1:

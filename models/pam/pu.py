@@ -26,7 +26,7 @@ from ..numerics import (
     to_float64,
 )
 
-__all__ = ["Partials", "attention", "group_partials", "local_attention", "merge"]
+__all__ = ["Partials", "attention", "group_partials", "key_scores", "local_attention", "merge"]
 
 
 @dataclass(frozen=True)
@@ -69,10 +69,7 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
     if not tokens:
         return Partials(np.array([config.score.negative_infinity]), np.zeros(1, np.int64), np.zeros((1, dim), np.int64))
     tiles = -(-tokens // tile)
-    short = (tiles - 1) * tile if config.keeps_scores(config.tiles(tokens)[-1]) else tokens
-    whole = config.chunks(dim)
-    slices = [whole] if config.keeps_scores(tile) else config.query_slices(dim)
-    scores = np.concatenate([_scores(config, q, k[:short], slices), _scores(config, q, k[short:], [whole])])
+    scores = key_scores(config, q, k)
     # Tiles side by side; missing tokens of the last tile take no part.
     padded = np.full(tiles * tile, config.score.negative_infinity, np.int64)
     padded[:tokens] = scores
@@ -96,6 +93,27 @@ def local_attention(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.nda
         # A zero product changes neither the value nor the exponent.
         aligned_add(state, Products(*(np.where(real[:, token, None], part, 0) for part in products)), output)
     return Partials(m, total, aligned_result(state, output))
+
+
+def key_scores(config: PamPuConfig, q: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Scores of one query, as a step of attention uses them. A step of scores alone has no other results.
+
+    Parameters
+    ----------
+    q : integer array of shape ``(head_dim,)``
+    k : integer array of shape ``(tokens, head_dim)``
+
+    Returns
+    -------
+    int64 array of shape ``(tokens,)``, bits in the score format
+    """
+    q, k = np.asarray(q, np.int64), np.asarray(k, np.int64)
+    tokens, dim = k.shape
+    tile, whole = config.tile_tokens, config.chunks(dim)
+    # The first token of a short last tile.
+    short = (tokens - 1) // tile * tile if config.keeps_scores(config.tiles(tokens)[-1]) else tokens
+    slices = [whole] if config.keeps_scores(tile) else config.query_slices(dim)
+    return np.concatenate([_scores(config, q, k[:short], slices), _scores(config, q, k[short:], [whole])])
 
 
 def group_partials(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> list[Partials]:

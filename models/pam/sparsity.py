@@ -56,7 +56,14 @@ class Activation:
 
 
 class SparsitySource(Protocol):
-    """Source of activations."""
+    """Source of activations.
+
+    Attributes
+    ----------
+    weighs : whether the importance of tokens follows their activations; without, it stays as it is
+    """
+
+    weighs: bool
 
     def added(self, table: KvTable, requests: np.ndarray) -> None:
         """New requests are in the table, with all tokens of their prompt."""
@@ -64,18 +71,26 @@ class SparsitySource(Protocol):
     def appended(self, table: KvTable, places: np.ndarray) -> None:
         """New tokens are in the table."""
 
+    def settle(self, table: KvTable) -> None:
+        """Set the importance of the tokens before the first step, if the source knows it."""
+
     def step(self, table: KvTable) -> Activation:
         """The tokens that the next decode step activates."""
 
 
 class DenseSource:
-    """Every token, at every step."""
+    """Every token, at every step. All tokens are equally important."""
+
+    weighs = False
 
     def added(self, table: KvTable, requests: np.ndarray) -> None:
         pass
 
     def appended(self, table: KvTable, places: np.ndarray) -> None:
         pass
+
+    def settle(self, table: KvTable) -> None:
+        table.importance[:table.size] = 1
 
     def step(self, table: KvTable) -> Activation:
         return Activation(np.flatnonzero(table.tier[:table.size] >= 0))
@@ -131,6 +146,8 @@ class SyntheticSource:
     it was with probability ``keep``. This changes neither the mean nor the probability of any token. All scores are 1,
     so the importance of a token approaches its probability.
     """
+
+    weighs = True
 
     def __init__(self, locality: Locality | None = None, seed: int = 1) -> None:
         self.locality = locality or Locality()
@@ -300,6 +317,8 @@ class ReplaySource:
     Scores are relative: an active token of average weight has score 1, so contexts of different lengths compare.
     """
 
+    weighs = True
+
     def __init__(self, trace: str | os.PathLike[str] | Sequence[Sequence[TraceStep]], stretch: bool = False) -> None:
         self.name = os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "the trace"
         self.requests = read_trace(trace) if isinstance(trace, (str, os.PathLike)) else [list(s) for s in trace]
@@ -311,6 +330,9 @@ class ReplaySource:
         pass
 
     def appended(self, table: KvTable, places: np.ndarray) -> None:
+        pass
+
+    def settle(self, table: KvTable) -> None:
         pass
 
     def step(self, table: KvTable) -> Activation:

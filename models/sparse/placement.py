@@ -14,13 +14,16 @@ import numpy as np
 
 from ...constraints.errors import ConfigError
 
-__all__ = ["ROW_TOKENS", "UNITS", "Fetch", "Placement", "fetch", "pages", "runs"]
+__all__ = ["ROW_TOKENS", "UNITS", "Fetch", "Placement", "Selected", "check_runs", "fetch", "pages", "runs", "units_of"]
 
 #: Tokens of an access unit: STARC's text, and AttAcc's mapping.
 UNITS = {"paper": 8, "attacc": 16}
 
 #: Vectors of 128 elements in a row of all banks of a channel.
 ROW_TOKENS = 256
+
+#: Runs of access units of each list, as :func:`runs` has them: first units and lengths.
+Selected = Sequence[tuple[np.ndarray, np.ndarray]]
 
 
 @dataclass(frozen=True)
@@ -96,6 +99,36 @@ def runs(slots: np.ndarray, unit: int) -> tuple[np.ndarray, np.ndarray]:
     breaks = np.flatnonzero(np.diff(units) != 1) + 1
     first = np.concatenate([np.zeros(min(len(units), 1), np.int64), breaks])
     return units[first], np.diff(np.append(first, len(units)))
+
+
+def check_runs(selected: Selected, lists: Sequence[int], units: int) -> None:
+    """Raise :exc:`ConfigError` unless a program can read these runs.
+
+    Parameters
+    ----------
+    selected : one list for all heads, or a list for each
+    lists : numbers of heads, or of queries, that may have lists of their own
+    units : access units of the placement
+    """
+    if len(selected) not in (1, *lists):
+        raise ConfigError(f"runs must be for all heads together or for each of "
+                          f"{' or '.join(map(str, dict.fromkeys(lists)))}, not for {len(selected)}")
+    for head, (starts, lengths) in enumerate(selected):
+        if not len(starts) or len(starts) != len(lengths):
+            raise ConfigError(f"head {head}: needs at least one run, and a length for each")
+        ends = np.asarray(starts) + lengths
+        if np.min(lengths) < 1 or np.any(np.asarray(starts)[1:] < ends[:-1]):
+            raise ConfigError(f"head {head}: runs must be ascending, without overlap, of at least one access unit")
+        if starts[0] < 0 or ends[-1] > units:
+            wrong = int(np.flatnonzero((np.asarray(starts) < 0) | (ends > units))[0])
+            raise ConfigError(f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside "
+                              f"the placement of {units} units")
+
+
+def units_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
+    """Access units of runs, ascending: int64."""
+    starts, lengths = np.asarray(starts, np.int64), np.asarray(lengths, np.int64)
+    return np.repeat(starts - np.cumsum(lengths) + lengths, lengths) + np.arange(lengths.sum())
 
 
 def pages(slots: np.ndarray, page: int) -> np.ndarray:

@@ -106,14 +106,16 @@ class Held:
     ----------
     q, k : arrays of shapes ``(heads, tokens, head_dim)``; ``k`` may have fewer heads
     name : of the text, for messages
+    ahead : queries that the layer before knows, of ``q``'s shape
     """
 
     synthetic = False
 
-    def __init__(self, q: np.ndarray, k: np.ndarray, name: str) -> None:
+    def __init__(self, q: np.ndarray, k: np.ndarray, name: str, ahead: np.ndarray | None = None) -> None:
         self.name = name
         self._q = q.astype(np.float32)
         self._k = np.repeat(k.astype(np.float32), len(q) // len(k), axis=0)
+        self._ahead = None if ahead is None else ahead.astype(np.float32)
         self.heads = len(q)
 
     def keys(self, tokens: int) -> np.ndarray:
@@ -122,7 +124,7 @@ class Held:
 
     def queries(self, context: int) -> tuple[np.ndarray, np.ndarray | None]:
         self._check(context)
-        return self._q[:, context - 1], None
+        return self._q[:, context - 1], None if self._ahead is None else self._ahead[:, context - 1]
 
     def _check(self, tokens: int) -> None:
         if tokens > self._k.shape[1]:
@@ -135,16 +137,12 @@ class Captured(Held):
     Raises
     ------
     :exc:`ConfigError`
-        If the folder is no capture, or a file is not the one that was written, or the capture lacks the layer.
+        If the folder is no capture, or the capture lacks the layer. A file that is not the one that was written, or does
+        not fit the model's shape, raises it too.
     """
 
     def __init__(self, folder: str | os.PathLike[str], layer: int) -> None:
-        from ..decode.capture import layers_of
+        from ..decode.capture import read_capture
 
-        found = None
-        for number, tensors in enumerate(layers_of(folder)):
-            if number == layer:
-                found = tensors
-        if found is None:
-            raise ConfigError(f"{os.fspath(folder)}: has layers 0 to {number}, not {layer}")
-        super().__init__(found["q"], found["k"], os.fspath(folder))
+        found = read_capture(folder).layer(layer)
+        super().__init__(found["q"], found["k"], os.fspath(folder), found.get("ahead"))

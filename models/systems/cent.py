@@ -268,6 +268,7 @@ class CentSystem(System):
     files = {name: path for name, path in FILES.items() if name == "cent"}
     not_modelled = ("host",)
     longest = 1 << 24
+    reads_runs = True
 
     def __init__(self, description: Description[CentSystemSpec], rules: Rules | None = None) -> None:
         super().__init__(description)
@@ -396,7 +397,7 @@ class CentSystem(System):
     def point(self, model: ModelShape, tokens: int) -> Point:
         """A token that attends to ``tokens`` tokens. :meth:`prepare` comes first, but not under quirks."""
         tokens = int(model.attended(tokens))
-        key = (model, tokens)
+        key = (model, tokens, self.selected)
         if key not in self._points:
             if len(self._points) > 1 << 17:
                 self._points.clear()
@@ -421,9 +422,24 @@ class CentSystem(System):
         return replace(mapping, channels=CHANNELS, devices=self.devices) if self.rules.spread_output else mapping
 
     def _point(self, model: ModelShape, tokens: int) -> Point:
+        if self.selected is None or self.selected.room != tokens:
+            return self._point_of(model, tokens, None)
+        if len(self.selected.slots) != model.layers:
+            raise ConfigError(f"selections are of {len(self.selected.slots)} layers, {model.name} has {model.layers}")
+        points = [self._point_of(model, tokens, layer) for layer in range(model.layers)]
+        means = {one.name: float(np.mean([getattr(point, one.name) for point in points])) for one in fields(Point)
+                 if one.name != "energy_pj"}
+        energy = {name: float(np.mean([point.energy_pj[name] for point in points])) for name in points[0].energy_pj}
+        return Point(round(means.pop("pim_cycles")), **means, energy_pj=energy)
+
+    def _point_of(self, model: ModelShape, tokens: int, layer: int | None) -> Point:
+        """A token whose blocks all read what the selection has for a layer; None: all tokens."""
         rules, spec = self.rules, self.spec
         mapping = self.mapping(model, tokens)
-        program = block_program(mapping, tokens)
+        chosen = None if layer is None or self.selected is None else self.selected.runs(layer, LANES)
+        program = block_program(mapping, tokens, chosen)
+        if layer is not None and self.selected is not None:
+            tokens = min(self.selected.fetched(layer, LANES), tokens)
         timing = self._timed(program)
         ends, matrices, matrix_lines = self._fixed(model)
         clock = self.memory.clock_ps * 1e-12
@@ -645,6 +661,9 @@ class CentSystem(System):
             "attention": Assumption("attention, norms, positions and products are programs on the AiM channels in the "
                                     "order of CENT's generator" + ("" if rules.mended else ", slips included"), "programs",
                                     spec.device.source),
+            **({} if self.selected is None else {"selection": Assumption(
+                "attention reads the access units of 16 slots of each query's selection; the units near memory take the "
+                "mean of the queries, and a step the mean of the layers", "runs")}),
             "pnm": Assumption(
                 ("units near memory take their measured clocks, in the commands of the instruction set, at "
                  f"{spec.pnm.clock_ghz:g} GHz" if rules.measured else

@@ -12,17 +12,17 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ...constraints.document import load
-from ...constraints.errors import ConfigError
+from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FORMATS
 from ...constraints.memory import available
 from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
 from ...constraints.records import Record
-from ...constraints.systems import RATIOS, RatioTable, TieredSystemSpec
+from ...constraints.systems import LOCALITIES, RATIOS, LocalityTable, RatioTable, TieredSystemSpec
 from ...constraints.units import pam_interface, pam_pu, pam_ru
 from ...constraints.units.pam_interface import PamInterfaceConfig
 from ...constraints.units.pam_pu import PamPuConfig
@@ -40,7 +40,11 @@ from .platform import GpuPlatform, MicroBatch
 from .reads import move_pj_per_byte, read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost
+from .timeline import Span
 from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
+
+if TYPE_CHECKING:
+    from ..sparse.recorded import StepSelection
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -135,15 +139,12 @@ class Node:
         spare = max(int(place.reserve_percent / 100 * first), min(growth * len(attended), first // 4))
         self.requests = self.table.add(attended, attended + growth, spare)
         self.source.added(self.table, self.requests)
-        if isinstance(self.source, SyntheticSource):
-            self.source.settle(self.table)
-        elif isinstance(self.source, DenseSource):
-            self.table.importance[:self.table.size] = 1
+        self.source.settle(self.table)
 
     def settle(self) -> None:
         """Move tokens until Algorithm 2 has nothing left to do. Many steps with their limited budget would reach the
         same state."""
-        if self.system.pim.features.kv_scheduling and not isinstance(self.source, DenseSource):
+        if self.system.pim.features.kv_scheduling and self.source.weighs:
             x, y = self.system.ratios(self.model)
             self.table.schedule(x, y, self.table.tokens)
 
@@ -174,7 +175,7 @@ class Node:
 
     def _score(self, activation: Activation) -> None:
         """Equation 7: importance = lambda score + (1 - lambda) importance before."""
-        if isinstance(self.source, DenseSource):
+        if not self.source.weighs:
             return
         decay = np.float32(self.system.pim.scheduling.decay)
         importance = self.table.importance[:self.table.size]
@@ -189,6 +190,7 @@ class TieredPimSystem(GpuPlatform):
     schema = TieredSystemSpec
     transfers = ("attention_kv_append", "attention_merge")
     spread_matters = True
+    reads_runs = True
 
     def __init__(self, description: Description[TieredSystemSpec]) -> None:
         super().__init__(description)
@@ -254,7 +256,32 @@ class TieredPimSystem(GpuPlatform):
                 raise ConfigError(f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces")
             path = Path(chosen.trace)
             return ReplaySource(path if path.exists() else self.description.path(chosen.trace), chosen.stretch)
-        return SyntheticSource(Locality(chosen.compression, chosen.spread, chosen.keep, chosen.sink, chosen.recent))
+        if chosen.mode == "method":
+            return self._chosen()
+        spread, keep = chosen.spread, chosen.keep
+        if chosen.locality is not None:
+            known = load(LOCALITIES, LocalityTable, "a table of localities").localities
+            if chosen.locality not in known:
+                raise ConfigError(f"{self.name}: sparsity.locality: {nearest('locality', chosen.locality, known)}")
+            spread, keep = known[chosen.locality].spread, known[chosen.locality].keep
+        return SyntheticSource(Locality(chosen.compression, spread, keep, chosen.sink, chosen.recent))
+
+    def _chosen(self) -> SparsitySource:
+        """Activations of a method on the keys of a capture."""
+        from ..decode.capture import read_capture
+        from ..sparse import make_method
+        from ..sparse.source import Captured
+        from ..sparse.tables import Chosen
+
+        chosen = self.pim.sparsity
+        if chosen.method is None or chosen.capture is None:
+            lacking = "method, a method of sparse attention" if chosen.method is None else \
+                "capture, a folder of bankside capture"
+            raise ConfigError(f"{self.name}: sparsity.mode 'method' needs sparsity.{lacking}")
+        path = Path(chosen.capture)
+        folder = path if path.exists() else self.description.path(chosen.capture)
+        return Chosen(make_method(chosen.method, chosen.budget),
+                      [Captured(folder, number) for number in range(read_capture(folder).shape.layers)])
 
     def ratios(self, model: ModelShape) -> tuple[float, float]:
         """Target of the scheduler, ``x`` and ``y``: the values of the system file, else the calibrated values of the
@@ -673,8 +700,13 @@ class TieredPimSystem(GpuPlatform):
         return node.step()
 
     def step_at(self, model: ModelShape, batch: int, context: int) -> Step:
-        """A step of ``batch`` requests of the same context, from the settled state. Results are remembered."""
+        """A step of ``batch`` requests of the same context, from the settled state. Results are remembered.
+
+        A single request that has as many tokens as there are slots in :attr:`selected` reads its selections.
+        """
         key = (model.name, batch, context)
+        if self.selected is not None and (batch, context) == (1, self.selected.room):
+            return self._selected_step(model, self.selected)
         if key not in self._steps:
             if len(self._steps) > 4096:
                 self._steps.clear()
@@ -684,6 +716,25 @@ class TieredPimSystem(GpuPlatform):
             before = max(context - 1, 1) if room < 2 * batch else context
             self._steps[key] = self.measure(model, np.full(batch, before, np.int64))
         return self._steps[key]
+
+    def _selected_step(self, model: ModelShape, selected: StepSelection) -> Step:
+        """A step in which each head of K and V reads the slots of its queries. Times are means over heads and layers;
+        tiers are the slowest head's. Slots are the tokens of the block table in its order, and nothing moves."""
+        if len(selected.slots) != model.layers:
+            raise ConfigError(f"selections are of {len(selected.slots)} layers, {model.name} has {model.layers}")
+        node = Node(self, model, np.array([selected.room]), source=DenseSource())
+        table, first = node.table, int(node.table.start[node.requests[0]])
+        places = [first + np.unique(np.concatenate(layer[head:head + model.group]))
+                  for layer in selected.slots for head in range(0, model.heads, model.group)]
+        timed = [self.time_step(model, table, each, node.requests) for each in places]
+        slowest = max(timed, key=lambda one: float(one["attention_s"]))
+        means = {name: float(np.mean([one[name] for one in timed]))
+                 for name in ("attention_s", "merge_s", "append_s", "gather_s")}
+        energy = {name: float(np.mean([one["energy_pj"].get(name, 0.0) for one in timed]))
+                  for name in sorted({name for one in timed for name in one["energy_pj"]})}
+        active = np.bincount(np.concatenate([table.tier[each] for each in places]), minlength=3) / len(places)
+        return Step(slowest["tiers"], **means, moves={}, migration_s=0.0, moving_s=self.moving(model, table, {}),
+                    energy_pj=energy, migration_pj=0.0, active=active.round().astype(int).tolist(), tokens=table.used())
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         batch, whole = micro.size, micro.whole
@@ -811,6 +862,24 @@ class TieredPimSystem(GpuPlatform):
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
         return GridServed(self, model, records, refresh)
 
+    def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
+        """The tiers work at the same time, each on tracks of its own below attention."""
+        spans, step = super().layer_spans(model, context, batch, seconds), self.step_at(model, batch, context)
+        whole = next((span for span in spans if span.name == "attention"), None)
+        if whole is None or not self.pim.features.pam_attention:
+            return spans
+        # A step of several stages has each stage's time.
+        scale = whole.seconds / step.attention_s
+        for name, t in step.tiers.items():
+            begun = t.query_s
+            done = begun + max(t.local_s, t.reduce_s)
+            for track, what, start_s, took_s in (
+                    ("links", "queries", 0.0, t.query_s), ("units", "local attention", begun, t.local_s),
+                    ("reduction", "merge in the tier", begun, t.reduce_s), ("links", "results", done, t.return_s)):
+                if took_s > 0:
+                    spans.append(Span(f"{name}: {track}", what, whole.start_s + start_s * scale, took_s * scale))
+        return spans
+
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         step = self.step_at(model, batch, context)
         shapes = self.tier_shapes(model)
@@ -893,8 +962,12 @@ class TieredPimSystem(GpuPlatform):
                 "tokens stay where they were placed: the fastest tier with space",
                 "settled" if features.kv_scheduling else "fixed", features.source),
             "activation": Assumption(
+                "activation: the slots of each head's selections; a step takes the mean of heads and layers", "selected"
+            ) if self.selected is not None else Assumption(
                 f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression"
-                                                if sparse.mode == "synthetic" else ""),
+                                                if sparse.mode == "synthetic" else
+                                                f", {sparse.method} with {sparse.budget} tokens a head"
+                                                if sparse.mode == "method" else ""),
                 {"mode": sparse.mode, "compression": sparse.compression}, sparse.source),
             "rates": Assumption(
                 "a tier attends at the rate of the timing engine and of its units" if self.pim.rate == "timing" else

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
 
 import numpy as np
 
@@ -21,7 +21,10 @@ from ..cost import DieArea
 from ..llm import ModelShape, layer_operators
 from .description import Description
 from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
-from .timeline import StepTimeline
+from .timeline import MAX_SPANS, Span, StepTimeline
+
+if TYPE_CHECKING:
+    from ..sparse.recorded import StepSelection
 
 __all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Details", "ServedSystem", "StepCost", "System", "largest"]
 
@@ -32,6 +35,11 @@ BLOCK_TOKENS = 16
 
 #: Output tokens are evaluated one by one, as one array.
 MAX_OUTPUT_TOKENS = 1 << 20
+
+
+#: Parts of a step before its layers, and behind them. All other parts belong to layers.
+BEFORE_LAYERS = ("embedding", "embedding_projection")
+BEHIND_LAYERS = ("final_norm", "head_projection", "lm_head", "pipeline_transfer", "pipeline_wait", "host")
 
 
 @dataclass(frozen=True)
@@ -148,6 +156,10 @@ class System(ABC):
         Components of energy that exist but have no figure in this model.
     longest : :class:`int`
         Largest context, in tokens.
+    reads_runs : :class:`bool`
+        Whether a step can read the runs of a selection.
+    selected : :class:`StepSelection` or None
+        What attention reads at contexts of as many tokens as the selection has slots; None: all tokens.
     default_model : :class:`str` or None
         Model of the published system, which ``bankside eval`` takes if the user names none.
     tp, pp : :class:`int`
@@ -169,6 +181,8 @@ class System(ABC):
     files: ClassVar[Mapping[str, Path]] = {}
     not_modelled: ClassVar[tuple[str, ...]] = ("dram_refresh_and_standby", "host")
     longest: ClassVar[int] = 1 << 30
+    reads_runs: ClassVar[bool] = False
+    selected: StepSelection | None = None
     default_model: ClassVar[str | None] = None
     tp: int
     pp: int
@@ -345,12 +359,24 @@ class System(ABC):
     def timeline(self, model: ModelShape, *, context: int, batch: int) -> StepTimeline:
         """Spans of one decode step; :meth:`prepare` comes first.
 
-        Raises
-        ------
-        :exc:`ConfigError`
-            If this kind of system has no timeline.
+        The parts of :meth:`decode_step` follow each other, in their order. A part of the layers has the same time in each.
         """
-        raise ConfigError(f"{self.name} has no timeline of a step; systems of kind inf2 have one")
+        cost = self.decode_step(model, batch, np.array([context], np.int64))
+        seconds = {name: float(np.ravel(value)[0]) for name, value in cost.seconds.items()}
+        own = {name: value / model.layers for name, value in seconds.items() if name not in BEFORE_LAYERS + BEHIND_LAYERS}
+        before, behind = ({name: seconds[name] for name in names if name in seconds}
+                          for names in (BEFORE_LAYERS, BEHIND_LAYERS))
+        layer, layer_s, begun = self.layer_spans(model, context, batch, own), sum(own.values()), sum(before.values())
+        shown = max(min(model.layers, MAX_SPANS // max(len(layer), 1)), 1)
+        every = [*in_turn(before),
+                 *(span.later(begun + number * layer_s, layer=number) for number in range(shown) for span in layer),
+                 *(span.later(begun + model.layers * layer_s) for span in in_turn(behind))]
+        return StepTimeline(f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens", every,
+                            shown, model.layers)
+
+    def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
+        """Spans of a layer from its beginning on. ``seconds``: of its parts. A kind of system may add spans within them."""
+        return in_turn(seconds)
 
     def utilisation_percent(self, model: ModelShape, tokens_per_s: float, context: float) -> float | None:
         """Operations of decoding over the peak of the devices, for kinds of system that have this figure."""
@@ -395,6 +421,16 @@ class System(ABC):
             assumptions=[one.meaning for one in self.assumptions().values()],
             utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
             gpu_rule=self.gpu_rule, more=dict(details.more))
+
+
+def in_turn(seconds: Mapping[str, float]) -> list[Span]:
+    """Spans of parts that follow each other, each on a track of its own. Parts without time have none."""
+    out, now = [], 0.0
+    for name, value in seconds.items():
+        if value > 0:
+            out.append(Span(name.replace("_", " "), name.replace("_", " "), now, value))
+            now += value
+    return out
 
 
 def largest(fits: Callable[[int], bool]) -> int:

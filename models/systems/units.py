@@ -42,7 +42,7 @@ from .results import RecordSource
 
 __all__ = ["CoreFigures", "DispatcherFigures", "GemvFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit",
            "Missing", "PnmFigures", "PortFigures", "ProcessingFigures", "ReductionFigures", "Synthesis", "clock_hz",
-           "partial_bytes"]
+           "RowFigures", "partial_bytes"]
 
 #: Measurements that have not been made.
 Missing = list[Measurement]

@@ -405,3 +405,15 @@ def test_splits_on_the_command_line(capsys, module_records):
     assert json.loads(capsys.readouterr().out)["throughput_tok_s"] == rates[32, 4]
     for wrong, message in (("8x4", "must be the 128 devices"), ("8", "auto or tensor x pipeline")):
         assert main([*asked, wrong]) == 2 and message in capsys.readouterr().err
+
+
+def test_benchmarks_by_name(monkeypatch, capsys):
+    from bankside import benchmark
+
+    rows = {"one": [("a row", 2.0, "s")], "two": [("another", 3.0, "s")]}
+    monkeypatch.setattr(benchmark, "_benchmarks", lambda: [(name, lambda name=name: iter(rows[name])) for name in rows])
+    assert main(["bench", "t*", "--json"]) == 0
+    out, err = capsys.readouterr()
+    assert "another" in out and "a row" not in out and "measuring: two" in err
+    assert main(["bench", "three"]) == 2
+    assert capsys.readouterr().err == "bankside: no benchmark is called 'three': one, two\n"

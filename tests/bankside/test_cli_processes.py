@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 import uuid
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -29,8 +30,10 @@ class Run:
     def __init__(self, place, cache, *arguments):
         self.mark = uuid.uuid4().hex
         env = {**os.environ, "BANKSIDE_CACHE": str(cache), "BANKSIDE_TEST_MARK": self.mark, "CCACHE_DISABLE": "1"}
+        # A shell starts what runs in its background deaf to SIGINT, and programs inherit this.
         self.process = subprocess.Popen([sys.executable, "-m", "bankside", *arguments], cwd=place, env=env, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL))
 
     def processes(self):
         """Command lines of everything that runs with the mark, the command itself excepted."""

@@ -52,7 +52,7 @@ def test_teacher_forced(capsys, folder, text, tmp_path):
     assert result["perplexity"] == pytest.approx(result["reference"]["perplexity"], rel=0.01)
     assert sum(result["placement"]["tokens"][-1]) == 40 and result["attention"]["selected"] is None
     assert [one["system"] for one in result["compared"]] == ["cent-taylor", "quest-16-lol-pim"]
-    assert result["rtl"] is None and result["hazards"] is None
+    assert result["rtl"] is None and result["hazards"] is None and result["reads"] is None
     html = page.read_text()
     assert "Tokens by tier" in html and "Maps of attention" in html
     marked = re.search(r'<pre class="running">(.*?)</pre>', html, re.DOTALL)[1]
@@ -69,7 +69,10 @@ def test_free_decoding_and_its_page(capsys, folder, text, tmp_path):
     size = len(result["attention"]["dense"])
     assert size == 48 and np.array(result["attention"]["selected"]).shape == (48, 48)
     assert np.allclose(np.sum(result["attention"]["dense"], axis=1), 1, atol=1e-3)
-    assert page.read_text().count('class="prompt"') == 60
+    assert page.read_text().count('class="prompt"') == 60 and "Rows touched" in page.read_text()
+    reads = result["reads"]
+    assert reads["tokens"][-6:] == list(range(61, 67)) and reads["wanted"][-1] <= 32 and reads["units_of_all"][-1] == 5
+    assert reads["units"] == reads["units_in_order"] and max(reads["units"]) <= 2  # pages are access units
     code, out, _ = run(capsys, "decode", folder, "--prompt", text, "--system", "float32", "--tokens", 3)
     assert code == 0 and "perplexity" in out and "100.00 %" in out
 

@@ -338,10 +338,19 @@ def test_decode_keys(capsys, tmp_path):
                      "--compare", "cent")
     sparse = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "window-8-cent", "--teacher-forced")
     half = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "float16", "--teacher-forced")
-    compare("decode", {**decoded, **{key: sparse[key] for key in ("details", "attention")},
-                       **{key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us")}},
+    compare("decode", {**decoded, **{key: sparse[key] for key in ("details", "attention", "reads")},
+                       **{key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us",
+                                                     "time_line")}},
             absent=("rtl",))
     compare("capture", output(capsys, "capture", str(folder), "--text", str(text), "-o", str(tmp_path / "trace")))
+
+
+def test_sparse_keys(capsys, tmp_path):
+    folder, text = write_model(tmp_path / "made-up", context=128), tmp_path / "text"
+    text.write_text("a text of some tokens, and of a few more " * 3)
+    found = output(capsys, "sparse", str(folder), "--text", str(text), "--tokens", "96", "--methods",
+                   "full,sparq,quest,infinigen,starc", "--budgets", "1/2", "--picture", str(tmp_path / "rows.png"))
+    compare("sparse", found)
 
 
 def test_assembler_keys(capsys, tmp_path):

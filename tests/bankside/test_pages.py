@@ -16,6 +16,7 @@ from bankside import cli
 from bankside.constraints.errors import ConfigError
 from bankside.pages import page_of, write_page
 from bankside.pages.components import bars, short, table
+from bankside.pages.decoding import decoded
 from bankside.pages.demo import answer, gains, threshold
 from bankside.pages.systems import area
 from bankside.schemas import Calibrate
@@ -72,7 +73,43 @@ def data():
     by_rule: list = [[one | {"gpu_rule": rule} for one in (gpu, pim)] for rule in ("measured", "roofline")]
     return {"command": "demo", "tools": {"yosys": "0.70"}, "inputs": [], "notes": ["a & b"], "warnings": [],
             "crossover": crossover, "evaluations": by_rule[0], "by_rule": by_rule, "sweeps": sweeps, "sim": sim,
-            "synth": synth, "commands": ["bankside demo"]}
+            "synth": synth, "decoding": decoding(), "commands": ["bankside demo"]}
+
+
+def decoding():
+    """A result of ``decode`` with sparse attention, a head in RTL and a time line."""
+    tokens = 12
+    figures = {"perplexity": 4.5, "bits_per_byte": 0.9, "agreement": 0.75, "first_difference": 9, "kl_mean_nats": 0.001,
+               "max_abs_logit_error": 0.25}
+    reads = {name: [1.0, 2.0, 2.5] for name in ("wanted", "units", "rows", "units_in_order", "rows_in_order")}
+    spans = [{"track": track, "name": name, "start_us": start, "us": us} for track, name, start, us in (
+        ("qkv", "qkv", 0.0, 3.0), ("attention", "attention", 3.0, 9.0), ("hbm: links", "queries", 3.0, 1.0),
+        ("hbm: units", "local attention", 4.0, 6.5), ("hbm: links", "results", 10.5, 1.5),
+        ("lm head", "lm head", 12.0, 2.0))]
+    streams = [{"stream": "command", "input": True, "valid": [[0, 1]], "ready": [[0, 1], [180, 20]],
+                "payloads": {"0": "00ab"}},
+               {"stream": "kv", "input": True, "valid": [[2, 160]], "ready": [[3, 70], [80, 90]],
+                "payloads": {"3": "1c2d"}},
+               {"stream": "result", "input": False, "valid": [[170, 10]], "ready": [[0, 200]],
+                "payloads": {"170": "77ff"}}]
+    return {"command": "decode", "tools": {"numpy": "2"}, "inputs": [], "notes": [], "warnings": [], "model": "made-up",
+            "system": "quest-32-pam", "mode": "free", "interrupted": False, "prompt_tokens": 8,
+            "tokens": list(range(tokens)),
+            "pieces": list("def f(x):\n r"), "agrees": [True] * 9 + [False] + [True] * 2, **figures,
+            "reference": {"perplexity": 4.4, "bits_per_byte": 0.8}, "attention_error": [[1e-3, 2e-3], [0.0, 1e-4]],
+            "attention": {"dense": [[1.0, 0.0], [0.5, 0.5]], "selected": [[1.0, 0.0], [1.0, 0.0]]},
+            "reads": {**reads, "unit_tokens": 16, "row_tokens": 256, "tokens": [4, 8, 12], "units_of_all": [1, 2, 3],
+                      "rows_of_all": [1, 1, 1]},
+            "placement": {"tiers": ["hbm", "ddr", "ssd"], "tokens": [[1, 0, 0], [1, 1, 0], [1, 1, 1]]},
+            "details": {"scores": 78}, "compared": [{"system": "cent", **figures, "attention_error_mean": 0.01}],
+            "hazards": [{"name": "masks", "with_it": "inf2", "without_it": "inf2 without", "perplexity": 4.5,
+                         "perplexity_without": 4.25, "figures": {"max_abs_logit_difference": 0.5}}],
+            "rtl": {"heads": 1, "tokens": 5, "clocks": 1234, "clocks_per_second": 1e5, "mismatches": 0, "waveform": {
+                "unit": "pam_pu", "token": 11, "layer": 0, "head": 1, "clock_mhz": 666.0, "clocks": 250, "cycles": 200,
+                "windows": [[0, 48], [146, 194]], "streams": streams}},
+            "time_per_token_us": 14.0, "energy_per_token_mj": 2.5,
+            "time_breakdown_us": {"qkv": 3.0, "attention": 9.0, "lm_head": 2.0},
+            "time_line": {"layers": 1, "of_layers": 2, "spans": spans}, "records": []}
 
 
 class Page(HTMLParser):
@@ -112,6 +149,8 @@ def sound(text):
     page = Page(text)
     assert len(page.ids) == len(set(page.ids))
     for link in page.links:
+        if link.startswith("data:image/png;base64,"):
+            continue  # a map of colours within a chart
         assert re.search(r"#", link), link
         assert re.search(r"#([^)\"]+)", link)[1] in page.ids, link
     assert not re.search(r"<(script|link|iframe|img|object)|@import|src=", text)
@@ -238,10 +277,33 @@ def test_demo_page_holds_its_figures(data):
                   "8300 cycles, ideal 8192, utilisation 0.9870", "16"):
         assert value in page.cells, value
     assert "bankside demo" in page.words
+    assert {"A model that decodes with these units", "A head in RTL", "Perplexity by system"} <= set(page.words)
+    assert {"4.5000", "4.4000", "cent"} <= set(page.cells) and 'class="bad">' in text
     # Text of figures stays text; an operator that no group names is drawn as 'other', so bars end at the time per token
     for word in ("time per output token (ms)", "full at 406  ", "20.0 ms", "16.0 ms", "other",
                  "times as fast with the units"):
         assert word in page.words, word
+
+
+def test_decoded_page_has_a_part_for_every_figure():
+    """Reads, time line and waveform have their numbers; a part without its figures is left out."""
+    result = decoding()
+    page = sound(page_of(result))
+    for title in ("Rows touched", "Time line of a step", "A head in RTL", "Hazards", "Tokens by tier", "Maps of attention"):
+        assert title in page.words, title
+    # command: 1 transfer; kv: valid in 2 to 161, taken in 3 to 72 and 80 to 161; result: 10
+    for cells in (["command ▸", "1", "0", "0", "0"], ["kv ▸", "152", "8", "3", "161"],
+                  ["result ◂", "10", "0", "170", "179"],
+                  ["hbm: links", "2", "3.000", "2.500", "queries, results"], ["all tokens", "3.00", "1.00"]):
+        at = page.cells.index(cells[0])
+        assert page.cells[at:at + len(cells)] == cells
+    assert any("the step of token 11, layer 0, head 1, 250 clocks, the first 200 of them recorded" in word
+               for word in page.words)
+    assert "ab" in page.words and "2d" in page.words  # digits of payloads
+    plain = result | {"reads": None, "rtl": None, "time_line": None, "hazards": None, "placement": None}
+    assert {part.title for part in decoded(plain).parts} == {
+        "Text", "Perplexity by system", "Error of attention by layer", "Maps of attention", "A token's step",
+        "Further figures"}
 
 
 def test_demo_answers_first(data):

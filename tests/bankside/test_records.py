@@ -10,11 +10,11 @@ from dataclasses import replace
 
 import pytest
 
-from bankside import evaluate, measuring, records, sources
+from bankside import evaluate, inventory, measuring, records, sources
 from bankside.constraints.errors import CheckFailed, ConfigError, ToolMissing
 from bankside.constraints.libraries import generic_liberty
 from bankside.constraints.memory.memory import FOLDER
-from bankside.constraints.records import Measurement, Outcome, RecordError
+from bankside.constraints.records import Measurement, Outcome, RecordError, _hash
 from bankside.constraints.units.pam_pu import PRESETS
 from bankside.measuring import from_json, to_json
 from bankside.records import RecordFolder, completed, made_from
@@ -181,6 +181,28 @@ def test_own_records_come_before_those_of_the_package(folder, pu_record):
     assert folder.look(SIM).state == "shipped"           # a stale one does not hide it
 
 
+@pytest.mark.parametrize("kind, measurement, key, digest, why", [
+    ("sim", SIM, "drain_cycles", "bench", "changed: bench"), ("synth", SYNTH, "fmax_mhz", "flow", "changed: flow"),
+    ("sim", SIM, "drain_cycles", None, "lacks: drain_cycles"), ("synth", SYNTH, "fmax_mhz", None, "lacks: fmax_mhz")])
+def test_a_record_of_an_older_package_hides_no_record(kind, measurement, key, digest, why, folder, pu_record, monkeypatch):
+    """Its results lack a key that results hold today. It is passed over; alone it is stale, and a new one replaces it."""
+    new = pu_record(kind)
+    results = {name: value for name, value in new.results.items() if name != key}
+    origin = {**new.made_from, digest: "0" * 32} if digest else new.made_from
+    old = new.model_copy(update={"results": results, "results_sha256": _hash(results), "made_from": origin})
+    path = folder.folder / f"{old.name}.json"
+    path.parent.mkdir()
+    path.write_text(json.dumps(old.model_dump(mode="json")))
+    found = folder.look(measurement)
+    assert (found.state, found.why, folder.find(measurement)) == ("stale", why, None)
+    monkeypatch.setattr(inventory.generate, "verilog", lambda _: "module pam_pu(); endmodule\n")
+    monkeypatch.setattr(inventory.generate, "latency", lambda _: {})
+    assert not inventory.renew(folder, measurement)      # the same Verilog, yet without that key it can't be kept
+    RecordFolder(folder.shipped, shipped=folder.shipped).write(new)
+    assert folder.look(measurement).state == "shipped" and folder.find(measurement) == new
+    assert folder.write(new) == path and folder.look(measurement).state == "own"
+
+
 def test_no_amaranth_for_a_look(tmp_path):
     """A record is looked up in a process that never imports Amaranth."""
     import subprocess
@@ -207,8 +229,6 @@ def result(**changes):
 
 def resealed(change):
     """The same with a digest of the results that fits them."""
-    from bankside.constraints.records import _hash
-
     return lambda document: {**change(document), "results_sha256": _hash(change(document)["results"])}
 
 

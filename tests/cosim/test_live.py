@@ -15,7 +15,7 @@ from bankside.cosim.build import ARGUMENTS
 from bankside.cosim.live import Bank, LivePamPu, Named, PamRequest, RtlMismatch
 from bankside.cosim.live_unit import Gather, LiveUnit, _runs
 from bankside.cosim.live_units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
-from bankside.cosim.pam_pu import random_episode, stimulus
+from bankside.cosim.pam_pu import random_episode, result_beats, stimulus
 from bankside.cosim.pam_ru import random_merge
 from bankside.models.numerics import from_float64, to_float64
 from bankside.models.pam.pu import local_attention
@@ -74,6 +74,31 @@ def test_heads_of_pam_decode_token_by_token(pam, tmp_path, monkeypatch):
     [kept] = tmp_path.iterdir()
     assert str(kept) in message and kept.stat().st_size > 500
     assert live.figures.mismatches == 1 and all(unit._process.poll() is not None for unit in live.units)
+
+
+def test_streams_of_the_watched_head_are_recorded(pam):
+    """The last step that begins with it: transfers are the items that went in and the results that came out."""
+    rng = np.random.default_rng(4)
+    with LivePamPu(pam, DIM) as live:
+        live.watched = (0, 1)
+        decode(live, rng, 3, layers=1, heads=2, group=1)
+        assert live.waveform is None  # every step begins with head 0
+        io, chunks = live.config.io, DIM // live.config.lanes
+        q = draw(rng, io, DIM, scale=DIM**-0.5)
+        for head in (1, 0):
+            part, = live.attend([PamRequest(Bank(0, head), q, 3, Named(3, 0, head))])
+            if head == 1:
+                rows = result_beats(live.config, [part])
+        wave = live.waveform
+    assert wave.named == Named(3, 0, 1) and set(wave.streams) == {"command", "query", "kv", "result"}
+    moved = {name: one.valid & one.ready for name, one in wave.streams.items()}
+    assert all(len(one) == wave.clocks for one in moved.values())
+    assert {name: int(one.sum()) for name, one in moved.items()} == {
+        "command": 1, "query": chunks, "kv": 2 * 3 * chunks, "result": len(rows)}
+    assert np.array_equal(wave.streams["result"].payload[moved["result"]], rows)
+    query = live.config.beat_layout.pack({"": q.reshape(-1, live.config.lanes)})
+    assert np.array_equal(wave.streams["query"].payload[moved["query"]], query)
+    assert not wave.streams["kv"].payload[~wave.streams["kv"].valid].any()
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import re
 
@@ -61,7 +62,9 @@ def small(name):
     if name == "lol-pim":
         return LolPimBackend("lol-pim", trial("lol-pim-module"))
     backend = make_backend("inf2")
-    backend.config, backend.io = trial("inf2-gemv"), trial("inf2-gemv").io
+    backend.accelerator = trial("inf2-accelerator")
+    backend.config, backend.io = backend.accelerator.gemv, backend.accelerator.gemv.io
+    backend.rule = backend.accelerator.softmax.rule
     return backend
 
 
@@ -94,6 +97,13 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
         whole = teacher_forced(model, answered(backend, rtl.places, rtl), text)
         assert rtl.figures()["tokens"] == 20
     assert np.array_equal(whole.logits, teacher_forced(model, small_pam(), text).logits)
+    # Without tokens in the other tiers they have no simulations.
+    backend = PamBackend("pam", [dataclasses.replace(tier, share=int(tier.name == "hbm")) for tier in small_pam().tiers])
+    backend.merge = trial("pam-tier-merge")
+    with RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl:
+        hbm = teacher_forced(model, answered(backend, rtl.places, rtl), text[:9])
+        assert list(rtl._live) == ["hbm"] and rtl.figures()["tokens"] == 9
+    assert hbm.details["tokens_by_tier"][-1] == [9, 0, 0]
     monkeypatch.setenv(ARGUMENTS, "+wrong=100")
     backend = small_pam()
     with RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl, \
@@ -103,11 +113,12 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["cent", "lol-pim", "inf2"])
-def test_heads_of_other_systems_in_rtl(model, name):
+@pytest.mark.parametrize(("name", "more"), [("cent", {}), ("lol-pim", {}), ("inf2", {}), ("inf2", {"accelerator": True}),
+                                            ("inf2", {"accelerator": True, "memory": "ddr4-2400"})])
+def test_heads_of_other_systems_in_rtl(model, name, more):
     plain = free_run(model, small(name), tokens_of(model, 10), 3)
     backend = small(name)
-    with RtlHeads(backend, model.shape, [(1, 3)], 13, part, first=9) as rtl:
+    with RtlHeads(backend, model.shape, [(1, 3)], 13, part, first=9, **more) as rtl:
         run = free_run(model, answered(backend, rtl.places, rtl), tokens_of(model, 10), 3)
         figures = rtl.figures()
     assert np.array_equal(run.tokens, plain.tokens) and np.array_equal(run.logits, plain.logits)
@@ -122,6 +133,8 @@ def test_what_can_not_be_in_rtl(model, tmp_path, monkeypatch):
         RtlHeads(make_backend("float16"), model.shape, [(0, 0)], 10, part)
     with pytest.raises(ConfigError, match="^inf2: data come to the unit at once, not at the cycles of hbm3-5.2$"):
         RtlHeads(make_backend("inf2"), model.shape, [(0, 0)], 10, part, memory="hbm3-5.2")
+    with pytest.raises(ConfigError, match="^pam has no accelerator$"):
+        RtlHeads(make_backend("pam"), model.shape, [(0, 0)], 10, part, accelerator=True)
     with pytest.raises(ConfigError, match=r"^head dimension must be a multiple of 16 \(lanes\) in 16..256, not 8$"):
         RtlHeads(make_backend("pam"), model.shape, [(0, 0)], 10, part)
     monkeypatch.setenv("PATH", str(tmp_path))
@@ -148,8 +161,15 @@ def test_command_has_figures_of_rtl(model, tmp_path, capsys, monkeypatch):
     command = ["decode", str(model.folder), "--prompt", str(prompt), "--system", "inf2", "--tokens", "2"]
     assert main([*command, "--rtl", "0.0,1.3", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
+    wave = result["rtl"].pop("waveform")
     assert result["rtl"] | {"clocks": 0, "clocks_per_second": 0} == {
         "heads": 2, "tokens": 3, "clocks": 0, "clocks_per_second": 0, "mismatches": 0}
+    # The output of the last query that float32 chose: every value meets a probability.
+    assert (wave["unit"], wave["token"], wave["layer"], wave["head"]) == ("inf2_gemv", 11, 0, 0)
+    assert wave["cycles"] == wave["clocks"] < result["rtl"]["clocks"]
+    results = next(one for one in wave["streams"] if one["stream"] == "result")
+    assert not results["input"] and set(results["payloads"]) == {
+        str(clock) for first, length in results["valid"] for clock in range(first, first + length)}
     assert main([*command, "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert plain["rtl"] is None and plain["tokens"] == result["tokens"] and plain["perplexity"] == result["perplexity"]

@@ -155,6 +155,37 @@ WINDOW = SoftmaxRule(sums="window").window
 WINDOW_SUM = IntegerFormat(WINDOW.fraction_bits + 2, False)
 
 
+def quotients(count, seed):
+    """Operands of ``quotient``: of any bits, and weights and sums of rows whose quotients are hard to round.
+
+    Bits that a product drops matter only near the middle between two numbers, or in it. Of all pairs of significands, those
+    are taken whose quotients are nearest to a middle, for normal results and for each distance of subnormal ones.
+    """
+    rule, rng = INF2_SOFTMAX, np.random.default_rng(seed)
+    io, bits = rule.io, rule.quotient_bits
+    p, low = io.precision, io.smallest_normal
+    weight, scale = stimulus({"weight": Operand(io), "scale": Operand(SCALE)}, count, seed)
+    weights, scales = [weight], [scale]
+    w, s = (side.ravel() for side in np.meshgrid(np.arange(low, 2 * low), np.arange(low, 2 * low), indexing="ij"))
+    less = w < s
+    for lower in range(p + 1):  # places that a subnormal result lacks
+        over = ((w << p + less) - (s << lower)) % (s << lower + 1)
+        distance = np.minimum(over, (s << lower + 1) - over) / s
+        size = count // 2 // (p + 1)
+        rows = np.argpartition(distance + rng.random(len(w)) / 4096, size)[:size]
+        one = np.where(less[rows], 1, 0)
+        # Biased exponents of the weight and of the result, and the exponent of the sum.
+        exponent = rng.integers(1 + one, np.minimum(io.bias, io.bias + 1 - lower + one))
+        result = 1 - lower if lower else rng.integers(1, exponent - one + 1)
+        weights.append(w[rows] % low | exponent << io.fraction_bits)
+        scales.append(-(-(1 << io.fraction_bits + bits) // s[rows]) | exponent - one - result << bits + 1)
+    return [np.concatenate(weights), np.concatenate(scales)]
+
+
+#: Operands of operators that common ones hardly test.
+OWN_OPERANDS = {"quotient": quotients}
+
+
 def fields(fmt, names="ab"):
     return {name: Operand(fmt) for name in names}
 
@@ -215,7 +246,8 @@ def shape(operand):
 def campaign_of(name, operands, results, options, *, vectors, count):
     component = StreamOperator(OPERATORS[name], {k: shape(o) for k, o in operands.items()},
                                {k: shape(o) for k, o in results.items()}, options=options)
-    return operator_campaign(text_of(component, name), name, operands, results, stimulus(operands, vectors, 1), count=count)
+    columns = OWN_OPERANDS[name](vectors, 1) if name in OWN_OPERANDS else stimulus(operands, vectors, 1)
+    return operator_campaign(text_of(component, name), name, operands, results, columns, count=count)
 
 
 FEW = [x for x in UNITS if x.id in ("multiply", "add", "exponential")]

@@ -11,9 +11,9 @@ from amaranth.sim import Simulator
 
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.gen.pam import PamPu
-from bankside.gen.pam.pu import Kind
+from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.models.numerics import from_float64
-from bankside.models.pam.pu import local_attention
+from bankside.models.pam.pu import key_scores, local_attention
 
 # The bench --------------------------------------------------------------------------------------------------------------
 
@@ -55,13 +55,23 @@ def stimulus(config, steps, rng, kind):
     tokens_bits, chunk_bits = config.max_tokens.bit_length(), config.max_chunks.bit_length()
     several = config.queries > 1
     command = [step.tokens | config.chunks(step.head_dim) << tokens_bits | step.more << (tokens_bits + chunk_bits)
-               | several * step.queries << (tokens_bits + chunk_bits + 1) for step in steps]
+               | several * step.queries << (tokens_bits + chunk_bits + 1)
+               | step.scores << (tokens_bits + chunk_bits + 1 + several * config.queries.bit_length()) for step in steps]
     query = pack([q[step][one, chunk * lanes:(chunk + 1) * lanes] for step, chunk, one in config.query_order(steps)], width)
     kv = pack([(v if beat["value"] else k)[beat["step"]][beat["token"], beat["chunk"] * lanes:(beat["chunk"] + 1) * lanes]
                for beat in config.beats(steps)], width)
     flags = lanes * width
     expected = []
-    for number in range(len(steps)):
+    for number, step in enumerate(steps):
+        if step.scores:  # a beat for each token and query; `last` ends a tile, `final` is on the last tile
+            found = np.stack([key_scores(config, one, k[number]) for one in q[number]])
+            for token in range(step.tokens):
+                ends = token % config.tile_tokens == config.tile_tokens - 1 or token == step.tokens - 1
+                final = token // config.tile_tokens == (step.tokens - 1) // config.tile_tokens
+                kind = ScoringKind.SCORE.value << flags | final << (flags + 3)
+                expected += [int(found[n, token]) | kind | n << (flags + 4) for n in range(step.queries)]
+                expected[-1] |= ends << (flags + 2)
+            continue
         # A pass of the model for each query; the unit gives their partial results tile by tile, O chunk by chunk.
         parts = list(enumerate(local_attention(config, one, k[number], v[number]) for one in q[number]))
         for tile in range(len(parts[0][1].m)):
@@ -197,6 +207,11 @@ CONFIGS = {
     "four-multipliers-sliced": small(queries=4, multipliers_per_lane=4, query_bytes=32, buffer_bytes=80, tile_tokens=5,
                                      score_format="bf16"),
     "six-queries-four-lanes": small(lanes=4, queries=6, query_bytes=96, buffer_bytes=128, tile_tokens=4),
+    "scores": small(scores=True),
+    "scores-one-bank-sliced": small(scores=True, query_bytes=8, buffer_bytes=16, score_tiles=1, score_format="bf16"),
+    "scores-of-three-queries": small(scores=True, queries=3, query_bytes=48, buffer_bytes=72, tile_tokens=5),
+    "scores-of-two-multipliers": small(scores=True, queries=4, multipliers_per_lane=2, query_bytes=64, buffer_bytes=112,
+                                       tile_tokens=2),
 }
 
 
@@ -207,7 +222,8 @@ def steps_for(config, rng, count=4):
     rng.shuffle(tokens)
     tokens = tokens[:count]
     return [Step(int(n), int(config.lanes * rng.integers(1, config.max_chunks + 1)),
-                 more=bool(rng.integers(2)) and at < len(tokens) - 1, queries=int(rng.integers(1, config.queries + 1)))
+                 more=bool(rng.integers(2)) and at < len(tokens) - 1, queries=int(rng.integers(1, config.queries + 1)),
+                 scores=config.scores and bool(rng.integers(2)))
             for at, n in enumerate(tokens)]
 
 
@@ -281,6 +297,21 @@ def test_late_operands_and_a_blocked_output():
     runs = [(streams, len(expected), {name: 0.9}, always) for name in streams]
     runs.append((streams, len(expected), {}, lambda rng, valid: rng.random() < 0.05))
     assert [log.beats for log in play_all(config, runs)] == [expected] * 4
+
+
+def test_steps_of_scores_between_others():
+    """Scores before, between and after steps of attention: with and without tokens, chained and not. A V that is due
+    comes before the scores, and m and l leave before them."""
+    config = CONFIGS["scores"]
+    rng = np.random.default_rng(50)
+    runs, wanted = [], []
+    for parts in ([4, "5", 3, "0", 0, "4"], ["7", 0, 0, "1"], ["0"], [0, "3", 0], ["3", 0, "3"], [1, 1, "2", "9", 1]):
+        steps = [Step(int(n), 6, more=at < len(parts) - 1, scores=isinstance(n, str)) for at, n in enumerate(parts)]
+        streams, expected = stimulus(config, steps, rng, "normal")
+        for ready in (lazy, slow, always):
+            runs.append((streams, len(expected), {}, ready))
+            wanted.append(expected)
+    assert [log.beats for log in play_all(config, runs)] == wanted
 
 
 # Cycles -----------------------------------------------------------------------------------------------------------------
@@ -376,6 +407,18 @@ def test_mixed_groups_follow_each_other():
     steps = [Step(tokens, 6, more=at < len(groups) - 1, queries=queries) for at, (tokens, queries) in enumerate(groups)]
     streams, expected = stimulus(config, steps, np.random.default_rng(49), "bits")
     assert play(config, streams, len(expected)).beats == expected
+
+
+@pytest.mark.parametrize("name", ["two-banks", "sliced", "one-bank"])
+def test_a_key_at_every_clock_of_scores(name):
+    """Scores alone of several tiles: no key waits, and the last score leaves as stated."""
+    config = PamPuConfig(**{**FAST[name].model_dump(), "scores": True})
+    steps = [Step(3 * config.tile_tokens + 2, config.max_head_dim, scores=True)]
+    streams, expected = stimulus(config, steps, np.random.default_rng(51), "normal")
+    log = play(config, streams, len(expected))
+    assert log.beats == expected and len(log.kv) == steps[0].tokens * config.max_chunks
+    assert log.kv[-1] - log.kv[0] + 1 == len(log.kv)
+    assert log.result[-1] - log.kv[-1] == PamPu(config).latency["last_k_to_last_score"]
 
 
 def test_chained_steps_hide_the_softmax():

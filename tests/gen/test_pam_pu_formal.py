@@ -21,7 +21,7 @@ from bankside.gen.pam import pu as pu_module
 from bankside.gen.pam import sequencer as sequencer_module
 from bankside.gen.pam import softmax as softmax_module
 from bankside.gen.pam import vector_unit as vector_unit_module
-from bankside.gen.pam.pu import Kind
+from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.gen.pam.sequencer import TileSequencer, phase_layout
 
 
@@ -54,6 +54,8 @@ class SequencerContract(StreamProtocol):
     * No two tiles held at a time share a bank.
     * A phase is offered in every cycle but those in which a command is accepted, and one is accepted as soon as
       nothing is left to offer.
+    * A step of scores has K phases alone. It is accepted when no tile is held; until then it makes the V phase of the only
+      tile due.
     """
 
     def __init__(self, dut, config):
@@ -77,15 +79,22 @@ class SequencerContract(StreamProtocol):
         tiles  = [Signal(phase_layout(config), name=f"tile_{n}") for n in range(3)]  # oldest first, as V phases
         ends   = [Signal(name=f"ends_{n}") for n in range(3)]
         is_key, is_value = offered & ~o.value, offered & o.value
+        alone, calls = Signal(), Const(0)                       # the step is of scores; another one waits to be accepted
 
         final = Signal()
         m.d.comb += final.eq(summed + tile >= tokens)
         with m.If(accepted):
             m.d.sync += [keys.eq(1), tokens.eq(i.tokens), summed.eq(0), chunks.eq(i.chunks), more.eq(i.more)]
+        if config.scores:
+            calls = i.scores & (held != 0)
+            with m.If(accepted):
+                m.d.sync += alone.eq(i.scores)
+            with m.If(dut.i.valid & calls & ~keys & (held == 1)):
+                m.d.sync += ends[0].eq(1)
         with m.If(is_key):
-            m.d.sync += [summed.eq(summed + o.count), keys.eq(~o.final), held.eq(held + 1)]
+            m.d.sync += [summed.eq(summed + o.count), keys.eq(~o.final), held.eq(held + ~alone)]
             for n in range(3):
-                with m.If(held == n):
+                with m.If((held == n) & ~alone):
                     m.d.sync += [tiles[n].eq(o), tiles[n].value.eq(1), ends[n].eq(one_bank | (o.final & ~more))]
         with m.If(is_value):
             m.d.sync += held.eq(held - 1)
@@ -97,7 +106,7 @@ class SequencerContract(StreamProtocol):
         left, probe = tokens - summed, dut.probe
         m.d.comb += [
             Assert(dut.o.valid == (due | keys), "a phase is offered while one is left"),
-            Assert(dut.i.ready == ~(due | keys), "a command is accepted as soon as none is left"),
+            Assert(dut.i.ready == ~(due | keys | calls), "a command is accepted as soon as none is left"),
             Assert(~dut.o.valid | (o.value == due), "a V phase comes exactly when it is due"),
             Assert(~(dut.o.valid & o.value) | (Value.cast(o) == Value.cast(tiles[0])), "V repeats the oldest tile"),
             Assert(~(dut.o.valid & ~o.value) | (o.final == final), "final is on the last K phase of the step"),
@@ -107,6 +116,14 @@ class SequencerContract(StreamProtocol):
             Assert(~is_key | (o.chunks == chunks), "a K phase has the step's chunks"),
             Assert(held <= config.score_tiles, "no more tiles are held than there are banks"),
             Assert(~((held != 0) & dut.o.valid & ~o.value) | (tiles[0].bank != o.bank), "tiles held differ in their bank"),
+
+            *([Assert(~(dut.o.valid & ~o.value) | (o.scores == alone), "a K phase says whether it is of scores"),
+               Assert(~(dut.o.valid & o.value) | ~o.scores, "a V phase is not of scores"),
+               *(Assert((held <= n) | ~tiles[n].scores, "what is held is not of scores") for n in range(2)),
+               Assert(~(keys & alone) | (held == 0), "no tile is held beside scores"),
+               Assert(~keys | (probe.scores == alone), "the probe: the step is of scores"),
+               Cover(is_key & o.scores & o.final & (summed == 4), "a step of scores of several tiles"),
+               ] if config.scores else []),
 
             # The same machine seen from the inside, for induction.
             Assert(summed <= tokens, "no more than the tokens are counted"),
@@ -149,11 +166,13 @@ def sequencer_config(**fields):
     pytest.param(sequencer_config(score_tiles=1), id="one-bank"),
     pytest.param(sequencer_config(tile_tokens=3), id="tile-of-three", marks=pytest.mark.slow),
     pytest.param(sequencer_config(queries=2), id="two-queries"),
+    pytest.param(sequencer_config(scores=True), id="scores"),
+    pytest.param(sequencer_config(scores=True, score_tiles=1), id="scores-one-bank", marks=pytest.mark.slow),
 ])
 def test_sequencer_proved(config):
     result = prove(SequencerContract(TileSequencer(config), config))
     assert result.status == "proved", result
-    assert not result.unreached and len(result.reached) == 7
+    assert not result.unreached and len(result.reached) == 7 + config.scores
 
 
 @pytest.mark.parametrize(("old", "new", "failing"), [
@@ -163,9 +182,11 @@ def test_sequencer_proved(config):
     ("m.d.sync += waiting.eq(newest)", "pass", "V repeats the oldest tile"),
     ("flush = final & ~more if", "flush = final if", "a V phase comes exactly when it is due"),
     ("m.d.sync += pending.eq(0)", "pass", "the probe: tiles held"),
+    ("self.i.ready.eq(~calls)", "self.i.ready.eq(1)", "a command is accepted as soon as none is left"),
+    ("left.eq(left - o.count)", "left.eq(left - o.count - scores)", "the probe: the step"),
 ])
 def test_sequencer_defects_found(old, new, failing):
-    config = sequencer_config()
+    config = sequencer_config(scores="scores" in old + new or "calls" in old)
     unit = planted(sequencer_module, old, new).TileSequencer(config)
     result = prove(SequencerContract(unit, config))
     assert result.status == "counterexample", result
@@ -216,7 +237,8 @@ class PuContract(StreamProtocol):
     """The contract of the unit's streams, and what the result stream promises beyond it.
 
     * Each partial result is a maximum, a sum, then output beats up to the one marked ``last``.
-    * ``last`` and ``final`` are only on output beats.
+    * ``last`` and ``final`` are only on output beats, and on scores.
+    * Scores alone come between partial results.
     * What the unit asserts about itself (see its source): output beats always find a place, and reserved and taken
       places never exceed the capacity; a tile's statistics are never overwritten before they have left; scores and
       probabilities never meet at a port of the score memory; a query beat that is read is there.
@@ -254,7 +276,11 @@ class PuContract(StreamProtocol):
                 Assert((expected != Kind.MAXIMUM) | (number == 0), "a tile begins with its first query"),
             ]
         next_query = again & (kind == Kind.MAXIMUM.value)
-        with m.If(result.valid & result.ready):
+        alone = Const(0)
+        if self.dut.config.scores:
+            alone = kind == ScoringKind.SCORE.value
+            m.d.comb += Cover(result.valid & result.ready & alone & result.p.final, "a score leaves")
+        with m.If(result.valid & result.ready & ~alone):
             with m.Switch(expected):
                 with m.Case(Kind.MAXIMUM):
                     m.d.sync += expected.eq(Kind.SUM)
@@ -266,9 +292,10 @@ class PuContract(StreamProtocol):
                     with m.Elif(result.p.last):
                         m.d.sync += expected.eq(Kind.MAXIMUM)
         m.d.comb += [
-            Assert((kind == expected.as_value()) | next_query,
+            Assert((kind == expected.as_value()) | next_query | (alone & (expected == Kind.MAXIMUM)),
                    "a partial result is a maximum, a sum, and outputs up to the last"),
-            Assert((kind == Kind.OUTPUT.value) | ~(result.p.last | result.p.final), "only outputs are last or final"),
+            Assert((kind == Kind.OUTPUT.value) | alone | ~(result.p.last | result.p.final),
+                   "only outputs are last or final"),
         ]
         return m
 
@@ -287,6 +314,13 @@ def test_unit_proved(cut, config):
     result = prove(PuContract(pu_module.PamPu(config)))
     assert result.status == "proved", result
     check_reached(result)
+
+
+@pytest.mark.slow
+def test_unit_with_scores_for_a_bounded_time(cut):
+    """Steps of scores alone between others: the contract holds for the first cycles from reset."""
+    result = prove(PuContract(pu_module.PamPu(unit_config(scores=True))), induction=1, timeout_s=1200)
+    assert result.status in ("proved", "bounded") and result.depth >= 16, result
 
 
 @pytest.mark.slow
@@ -310,12 +344,16 @@ def check_reached(result):
      "PamPu: each place for output is free, reserved, or taken"),
     ("with m.If(active & ~phase.value & ~occupied[bank]):", "with m.If(active & ~phase.value):",
      "PamPu: the tile of an occupied bank is in exactly one stage"),
-    ("out.p.kind.eq(Kind.MAXIMUM)", "out.p.kind.eq(Kind.SUM)",
+    ("out.p.kind.eq(content.MAXIMUM)", "out.p.kind.eq(content.SUM)",
      "a partial result is a maximum, a sum, and outputs up to the last"),
     ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~tiles.occupied[1])",
      "result is stable while stalled"),
+    pytest.param(" | (self._scores_leave(at) & (credits == 0))", "",
+                 "PamPu: each place for output is free, reserved, or taken", marks=pytest.mark.slow),
+    pytest.param("lately.eq(Cat(take & self._scores_leave(at), lately))", "lately.eq(0)",
+                 "PamPu: no output comes with a score alone", marks=pytest.mark.slow),
 ])
 def test_unit_defects_found(cut, old, new, failing):
-    result = prove(PuContract(planted(pu_module, old, new).PamPu(unit_config())))
+    result = prove(PuContract(planted(pu_module, old, new).PamPu(unit_config(scores="scores_leave" in old))))
     assert result.status == "counterexample", result
     assert failing in messages(result.failing)

@@ -180,3 +180,19 @@ def test_the_excerpt_is_held_out_text_with_its_notice():
     words = " ".join(notice.split())
     for part in ("PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2", "Python Software Foundation; All Rights Reserved"):
         assert part in words
+
+
+@pytest.mark.slow
+def test_the_named_locality_is_the_fit_to_a_captured_text(model, text, tmp_path):
+    """Float32 sums differ between processors, so a few tokens at the edge of the active ones may too."""
+    from bankside.constraints.document import load
+    from bankside.constraints.systems import LOCALITIES, LocalityTable
+    from bankside.models.decode.capture import capture, trace_of
+    from bankside.models.pam.sparsity import fit
+
+    tokens = np.array(model.tokenizer.encode(text, add_special_tokens=False).ids)[:2048]
+    capture(model, tokens, tmp_path / "trace", "")
+    assert trace_of(tmp_path / "trace", tmp_path / "attention.jsonl") == 1024
+    found = fit(tmp_path / "attention.jsonl")
+    named = load(LOCALITIES, LocalityTable, "a table of localities").localities["bankside-small"]
+    assert (found.spread, found.keep) == pytest.approx((named.spread, named.keep), abs=0.01)

@@ -165,6 +165,10 @@ def micro_operations(program):
     return out
 
 
+def without_overlap(operations):
+    return [(op, tuple(one for one in operands if one[0] != "overlap")) for op, operands in operations]
+
+
 @settings(max_examples=60)
 @given(st.data())
 def test_random_programs_keep_their_micro_operations(data):
@@ -193,7 +197,11 @@ def test_random_programs_keep_their_micro_operations(data):
     for join in (True, False):
         words = encode_words(program, FULL, join=join)
         decoded = decode_words(words, FULL)
-        assert micro_operations(decoded) == wanted
+        found = micro_operations(decoded)
+        assert without_overlap(found) == without_overlap(wanted)
+        # OV is the first access's of an instruction. An access that would not have waited may follow one that does.
+        for got, asked in zip(found, wanted, strict=True):
+            assert got == asked or (join and ("overlap", 1) in asked[1] and ("overlap", 1) not in got[1])
         assert (encode_words(decoded, FULL, join=join) == words).all()
 
 

@@ -259,6 +259,36 @@ def test_quest_takes_the_page_of_the_largest_key(model):
     assert window.choose(k[:1], k, np.array([60])).tokens.tolist() == [0, 1, 2, 3, 56, 57, 58, 59]
 
 
+def test_reads_of_a_window_by_hand(model):
+    """At 40 tokens: the first four and the last twelve, 28 to 39, so units 0, 1 and 2 of 16. At 39: 27 to 38."""
+    tokens = np.array(model.tokenizer.encode(TEXT[:40], add_special_tokens=False).ids)
+    run = free_run(model, make_backend("window-16-float32"), tokens[:39], 1)
+    assert run.reads[-2:].tolist() == [[39, 16, 3, 1, 3, 1], [40, 16, 3, 1, 3, 1]]
+    assert run.reads[:39, 0].tolist() == list(range(1, 40)) and run.reads[9].tolist() == [10, 10, 1, 1, 1, 1]
+    assert run.reads[33].tolist() == [34, 16, 3, 1, 3, 1] and run.reads[36].tolist() == [37, 16, 3, 1, 3, 1]
+    assert run.reads[27].tolist() == [28, 16, 2, 1, 2, 1]
+    assert teacher_forced(model, Backend(), tokens).reads is None
+
+
+def test_reads_of_clusters_are_counted_where_the_method_places_them(model, tokens):
+    """The last position of a text: the means of what each head's selection fetches."""
+    backend = make_backend("starc-32-float32")
+    backend.selection.interval = backend.selection.prefill = 16
+    seen, attention = [], backend.attention
+
+    def noted(place, q, k, v, lists):
+        placed = backend.selection.placement(k, len(k), place.layer, place.head)
+        for n in (len(tokens) - 1, 2 * len(tokens) - 1):  # two queries share keys
+            mine = lists.tokens[lists.first[n]:lists.first[n + 1]]
+            seen.append((len(mine), len(np.unique(placed.of(mine) // 16)), len(np.unique(mine // 16))))
+        return attention(place, q, k, v, lists)
+
+    backend.attention = noted
+    run = teacher_forced(model, backend, tokens)
+    wanted, placed, ordered = np.mean(seen, axis=0)
+    assert len(seen) == 2 * 4 and run.reads[-1, [0, 1, 2, 4]] == pytest.approx([len(tokens), wanted, placed, ordered])
+
+
 @pytest.mark.parametrize(("name", "message"), [
     ("pan", r"^unknown system 'pan'.*did you mean 'pam'"),
     ("qest-64-pam", r"^unknown method of sparse attention 'qest'.*did you mean 'quest'"),

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.memory import load_memory
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
+from bankside.models.memory import time_program
 from bankside.models.pam.program import append_program, attention_program, burst_arrivals, mac_interval, tile_rows
 from bankside.models.program import Loop, Program, Wait
 
@@ -199,3 +200,23 @@ def test_append_writes_where_attention_reads(preset):
             assert op == "WR" and operands.items() >= bank.items()
             written.add((operands["row"], operands["column"]))
     assert written == set(reads_of(attention_program(config, HBM, [Step(tokens, 128)], key_row=5, value_row=4000)))
+
+
+@pytest.mark.parametrize("preset", ["pam-hbm", "pam-ddr"])
+def test_scores_read_keys_alone(preset):
+    """A step of scores reads each K once; the V that waits for it comes first, also after ``more``."""
+    config = PamPuConfig(**{**PRESETS[preset].model_dump(), "scores": True})
+    steps = [Step(40, 128, more=True), Step(70, 128, scores=True), Step(9, 128)]
+    beats = config.beats(steps)
+    mine = beats[beats["step"] == 1]
+    assert len(mine) == 70 * config.chunks(128) and not mine["value"].any()
+    first = np.flatnonzero(beats["step"] == 1)[0]
+    assert (beats["step"][:first] == 0).all() and (beats["step"][first + len(mine):] == 2).all()
+    timing = time_program(attention_program(config, HBM, steps), HBM)
+    arrival = burst_arrivals(config, HBM, steps, timing)
+    assert len(arrival) == len(beats) and (np.diff(arrival) >= 0).all()
+
+
+def test_scores_need_their_parameter():
+    with pytest.raises(ConfigError, match="a step of scores alone needs the parameter scores"):
+        attention_program(PRESETS["pam-hbm"], HBM, [Step(4, 128, scores=True)])

@@ -9,7 +9,7 @@ from bankside.constraints.arithmetic import AlignedWindow, SumWindow
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 from bankside.models.numerics import decode, exact_products, from_float64, to_float64
-from bankside.models.pam.pu import Partials, attention, group_partials, local_attention, merge, score_window
+from bankside.models.pam.pu import Partials, attention, group_partials, key_scores, local_attention, merge, score_window
 
 HEAD_DIMS = [64, 80, 96, 128, 160, 192, 256]
 CONFIGS = {f"{name}-{fmt}": PamPuConfig(**{**preset.model_dump(), "format": fmt})
@@ -462,3 +462,18 @@ def test_steps_that_do_not_fit():
         config.phases([Step(3, 64), Step(3, 64, more=True)])
     # One tile of scores: V follows K at once, and there is nothing to wait for.
     assert len(PRESETS["pam-ddr"].phases([Step(3, 64, more=True)])) == 2
+
+
+@pytest.mark.parametrize("name", CONFIGS)
+def test_scores_are_those_of_attention(name):
+    """The maximum of each tile is the largest score, bit for bit; a short last tile keeps its scores in accumulators."""
+    config, rng = CONFIGS[name], np.random.default_rng(60)
+    for tokens in (1, 2, config.tile_tokens, 2 * config.tile_tokens + 1):
+        q = from_float64(rng.normal(size=128) * 128**-0.5, config.io)
+        k, v = (from_float64(rng.normal(size=(tokens, 128)), config.io) for _ in range(2))
+        values = to_float64(key_scores(config, q, k), config.score)
+        tiles = [values[n:n + config.tile_tokens].max() for n in range(0, tokens, config.tile_tokens)]
+        assert to_float64(local_attention(config, q, k, v).m, config.score).tolist() == tiles
+        exact = to_float64(k, config.io) @ to_float64(q, config.io)
+        assert np.abs(values - exact).max() < 0.02
+    assert key_scores(config, q, k[:0]).shape == (0,)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -279,6 +280,28 @@ def test_attention_of_one_tier_by_hand():
     assert step.moves == {"ssd-ddr": 0, "ddr-hbm": 0}
 
 
+def test_time_line_of_a_step():
+    """Parts follow each other up to the time of a token; the tiers' spans lie within attention, each as long as its
+    times."""
+    system = load_system("pam")
+    result = system.evaluate(OPT, context=2048, batch=16, records=Records())
+    view = system.timeline(OPT, context=2048, batch=16)
+    own = [span for span in view.spans if ":" not in span.track]
+    assert view.layers == view.of_layers == OPT.layers
+    assert max(span.end_s for span in own) == pytest.approx(result.tpot_ms * 1e-3)
+    assert all(a.end_s == pytest.approx(b.start_s) for a, b in zip(own, own[1:], strict=False))
+    for name, ms in result.breakdown_ms.items():
+        assert 1e3 * sum(span.seconds for span in own if span.name == name.replace("_", " ")) == pytest.approx(ms)
+    first = next(span for span in own if span.name == "attention")
+    tiers = [span for span in view.spans if ":" in span.track and span.args["layer"] == 0]
+    times = result.attention["tiers"]
+    assert {span.track.split(":")[0] for span in tiers} == {name for name, one in times.items() if one["total_us"]}
+    assert max(span.end_s for span in tiers) == pytest.approx(first.end_s)
+    assert min(span.start_s for span in tiers) >= first.start_s
+    local = sum(span.seconds for span in tiers if span.track == "hbm: units")
+    assert local == pytest.approx(times["hbm"]["local_us"] * 1e-6)
+
+
 class Several(Records):
     """Made-up measurements of processing and reduction units of several queries: a clock for each query of a beat."""
 
@@ -516,7 +539,8 @@ def test_missing_records_name_all_units():
     ("{name: gpu, gb_s: 63}", "{name: card, gb_s: 63}", r"links\.edges: unknown link 'gpu'"),
     ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
     ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),
-    ("  mode: synthetic\n", "  mode: magic\n", r":\d+: sparsity\.mode: input should be 'synthetic', 'dense' or 'replay'"),
+    ("  mode: synthetic\n", "  mode: magic\n",
+     r":\d+: sparsity\.mode: input should be 'synthetic', 'dense', 'replay' or 'method'"),
     ("    memory: ddr4-3200\n", "    memory: hbm3-5.2\n", r"tier 'ddr': hbm3-5\.2 has 16384 rows of 1024 bytes"),
     ("    lockstep: 1\n", "    lockstep: 3\n", r"tier 'ddr': lockstep 3 does not divide its 32 groups"),
     ("    layout: ssd\n", "    layout: sdd\n", r":\d+: tiers\.2\.layout: input should be 'hbm', 'ddr' or 'ssd'"),
@@ -530,10 +554,22 @@ def test_wrong_files(tmp_path, old, new, message):
         load_system(path)
 
 
+def test_a_named_locality_gives_spread_and_keep():
+    before, named = (load_system("pam", changes).source().locality for changes in
+                     ({}, {"sparsity.locality": "bankside-small"}))
+    assert (before.spread, before.keep) == (1.5, 0.8) and named == replace(before, spread=1.0802, keep=0.0596)
+    with pytest.raises(ConfigError, match=r"^pam: sparsity\.locality: unknown locality 'small'"):
+        load_system("pam", {"sparsity.locality": "small"}).source()
+
+
 @pytest.mark.parametrize("overrides, message", [
     ({"scheduling.x": 3.0}, r"scheduling\.x and scheduling\.y must be given together$"),
     ({"sparsity.mode": "replay"}, r"sparsity\.mode 'replay' needs sparsity\.trace"),
     ({"sparsity.mode": "replay", "sparsity.trace": "nowhere.jsonl"}, r"nowhere\.jsonl: no such file or directory$"),
+    ({"sparsity.mode": "method"}, r"sparsity\.mode 'method' needs sparsity\.method, a method of sparse attention$"),
+    ({"sparsity.mode": "method", "sparsity.method": "quest"}, r"needs sparsity\.capture, a folder of bankside capture$"),
+    ({"sparsity.mode": "method", "sparsity.method": "quest", "sparsity.capture": "nowhere"},
+     r"nowhere/capture\.json: no such file or directory$"),
 ])
 def test_wrong_settings(overrides, message):
     with pytest.raises(ConfigError, match=message):

@@ -80,6 +80,29 @@ def test_rules_of_order_ties_nan_and_truncation():
     assert largest(np.array([[2., np.nan, 2, 2, 5]]), 3).tolist() == [[True, False, True, False, True]]
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_largest_scores_are_the_first_of_a_stable_sort(seed):
+    """With ties, infinities, NaN, and a count of each row."""
+    random = np.random.default_rng(seed)
+    for size in (1, 2, 7, 19):
+        scores = random.integers(-3, 4, size=(40, size)).astype(np.float32)
+        for value in (np.nan, -np.inf, np.inf):
+            scores[random.random(scores.shape) < 0.08] = value
+        counts = random.integers(0, size + 3, size=40)
+        order = np.argsort(np.where(np.isnan(scores), np.inf, -scores), axis=-1, kind="stable")
+        rank = np.argsort(order, axis=-1)
+        assert np.array_equal(largest(scores, counts), (rank < counts[:, None]) & ~np.isnan(scores))
+    assert largest(np.zeros((3, 0)), 2).shape == (3, 0)
+
+
+def test_recent_tokens_can_count_towards_the_budget():
+    q, k = numbers(1, 16), numbers(500, 16, seed=4)
+    for count, recent in ((384, 0), (400, 16), (500, 116)):
+        inside, outside = (Starc(128, prefill=256, inside=one).choose(q, k, np.array([count])).tokens for one in (1, 0))
+        assert len(inside) == 128 and len(outside) == 128 + recent and set(inside) <= set(outside)
+        assert set(range(count - recent, count)) <= set(inside)
+
+
 def test_grouped_queries_can_share_a_selection():
     q, k = numbers(2, 16), numbers(256, 16, seed=4)
     counts = np.array([256, 256])
@@ -137,17 +160,34 @@ def test_kmeans_is_as_good_as_the_best_of_plain_runs():
 
 
 def test_kmeans_against_scikit_learn():
-    sklearn = pytest.importorskip("sklearn.cluster")
+    """As good on average as its k-means++ with Lloyd's iterations on keys of length 1, as STARC's authors used it."""
+    from sklearn.cluster import KMeans
+
     keys = numbers(2, 512, 32)
     for head in range(2):
         points = keys[head] / np.linalg.norm(keys[head], axis=1, keepdims=True)
         theirs = []
         for seed in range(5):
-            found = sklearn.KMeans(16, init="k-means++", n_init=1, max_iter=15, random_state=seed).fit(points)
+            found = KMeans(16, init="k-means++", n_init=1, max_iter=15, random_state=seed).fit(points)
             centres = found.cluster_centers_ / np.linalg.norm(found.cluster_centers_, axis=1, keepdims=True)
             theirs.append(float(np.square(points - centres[found.labels_]).sum()))
         ours = [float(cluster(keys, 16, seed=seed).inertia[head]) for seed in range(5)]
         assert abs(np.mean(ours) / np.mean(theirs) - 1) < 0.02
+
+
+def test_clusters_that_stand_apart_are_scikit_learns():
+    """Both find the same partition of directions, whatever they number it."""
+    from sklearn.cluster import KMeans
+    from sklearn.metrics import adjusted_rand_score
+
+    random = np.random.default_rng(4)
+    centre = np.linalg.qr(random.standard_normal((32, 12)))[0].T
+    keys = (centre[random.integers(12, size=600)] + 0.03 * random.standard_normal((600, 32))).astype(np.float32)
+    points = keys / np.linalg.norm(keys, axis=1, keepdims=True)
+    theirs = KMeans(12, init="k-means++", n_init=4, max_iter=15, random_state=1).fit(points)
+    ours = min((cluster(keys[None], 12, seed=seed) for seed in range(4)), key=lambda found: found.inertia[0])
+    assert adjusted_rand_score(theirs.labels_, ours.labels[0]) == 1
+    assert ours.inertia[0] == pytest.approx(theirs.inertia_, rel=1e-2)
 
 
 @pytest.mark.slow
@@ -202,11 +242,14 @@ def test_bad_input_has_one_clear_line(call, message):
     assert message in str(caught.value) and "\n" not in str(caught.value)
 
 
-def test_a_key_that_is_no_number_is_named():
+@pytest.mark.parametrize("value", [np.nan, np.inf, -np.inf])
+def test_a_key_that_is_no_number_is_named(value):
     k = numbers(200, 16)
-    k[150, 3] = np.nan
+    k[150, 3] = value
     with pytest.raises(ConfigError, match="layer 2, head 1, token 150: the key has NaN or an infinity"):
         Starc(64, prefill=128, interval=64).choose(numbers(1, 16), k, np.array([200]), layer=2, head=1)
+    with pytest.raises(ConfigError, match="layer 3, head 1, token 150: the key has NaN or an infinity"):
+        Starc(64, prefill=128, interval=64).learn(np.stack([numbers(200, 16), k]), layer=3)
 
 
 def test_synthetic_keys_have_clumps_and_their_prefix_does_not_depend_on_the_length():

@@ -61,6 +61,7 @@ SECTIONS = {
         "docs/inf2-softmax.md": "inf2-softmax",
         "docs/inf2-accelerator.md": "inf2-accelerator",
         "docs/starc-select.md": "starc-select",
+        "docs/starc-attention.md": "starc-attention",
         "docs/arithmetic.md": "Arithmetic",
     },
     "Systems": {
