@@ -36,8 +36,8 @@ def clumping(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Di
     value = attention_mj if claim == "starc-en-tok" else (lambda one: float(one.more["attention_us"]))
     slope = (other.more["fetched"] - own.more["fetched"]) / (value(other) - value(own))
     needed = own.more["fetched"] + slope * (value(own) / (1 - wanted / 100) - value(own))
-    return Difference(cause="unpublished-input", number="tokens that a head fetches in a step of the run of "
-                      f"{decode:,} steps if single tokens are chosen, which the clumping of real selections decides",
+    return Difference(cause="unpublished-input", number="tokens that a head fetches for single tokens in a step of "
+                      f"the run of {decode:,} steps",
                       ours=other.more["fetched"], needed=needed, unit="tokens")
 
 
