@@ -427,9 +427,12 @@ class Sparsity(Strict):
     locality: str | None = Field(default=None, description="name in pam_localities.yaml, whose spread and keep are taken")
     trace: str | None = Field(default=None, description="file of attention traces for mode replay")
     stretch: bool = Field(default=False, description="whether positions of a trace are scaled to other contexts")
-    method: str | None = Field(default=None, description="method of sparse attention for mode method")
-    budget: int = Field(default=256, ge=1, le=1 << 30, description="tokens that each head of that method may take")
-    capture: str | None = Field(default=None, description="folder of `bankside capture` with the keys for mode method")
+    method: str | None = Field(default=None, exclude_if=lambda value: value is None,
+                               description="method of sparse attention for mode method")
+    budget: int = Field(default=256, ge=1, le=1 << 30, exclude_if=lambda value: value == 256,
+                        description="tokens that each head of that method may take")
+    capture: str | None = Field(default=None, exclude_if=lambda value: value is None,
+                                description="folder of `bankside capture` with the keys for mode method")
     source: str
 
 
