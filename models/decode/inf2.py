@@ -33,7 +33,8 @@ class Inf2Backend(UnitBackend):
 
     def __init__(self, name: str, wide: bool = False) -> None:
         super().__init__(name)
-        self.config, self.accelerator = (presets["inf2-fp32" if wide else "inf2"] for presets in (PRESETS, ACCELERATORS))
+        preset = "inf2-fp32" if wide else "inf2"
+        self.config, self.accelerator = PRESETS[preset], ACCELERATORS[preset]
         self.rule = INF2_SOFTMAX_FP32 if wide else INF2_SOFTMAX
         self.io = self.config.io
 
