@@ -1,8 +1,5 @@
 """Methods, k-means and placements of sparse attention."""
 
-import os
-import subprocess
-import sys
 
 import numpy as np
 import pytest
@@ -188,17 +185,6 @@ def test_clusters_that_stand_apart_are_scikit_learns():
     ours = min((cluster(keys[None], 12, seed=seed) for seed in range(4)), key=lambda found: found.inertia[0])
     assert adjusted_rand_score(theirs.labels_, ours.labels[0]) == 1
     assert ours.inertia[0] == pytest.approx(theirs.inertia_, rel=1e-2)
-
-
-@pytest.mark.slow
-def test_kmeans_of_32_heads_of_2048_keys_takes_less_than_two_processor_seconds():
-    code = ("import time; import numpy as np; from bankside.models.sparse import cluster;"
-            "keys = np.random.default_rng(1).standard_normal((32, 2048, 128)).astype(np.float32);"
-            "began = time.process_time(); cluster(keys, 64); print(time.process_time() - began)")
-    # One thread: others would wait in loops on a loaded machine, which counts as time.
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                          env={**os.environ, "OPENBLAS_NUM_THREADS": "1"})
-    assert float(done.stdout) < 2
 
 
 def test_placements_are_permutations_and_runs_are_whole_units():
