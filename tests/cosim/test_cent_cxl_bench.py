@@ -19,7 +19,7 @@ from bankside.gen.cent import cxl_switch as switch_module
 from bankside.generate import verilog
 from bankside.registry import UNITS
 from bankside.selection import select
-from tests.gen.test_lolpim_formal import planted
+from tests.planting import planted
 
 
 def small(name, *more):

@@ -17,7 +17,7 @@ from bankside.gen.blocks.shared import ModuleLibrary
 from bankside.gen.cent import device as device_module
 from bankside.generate import verilog
 from bankside.selection import select
-from tests.gen.test_lolpim_formal import planted
+from tests.planting import planted
 
 SMALL = PRESETS["cent-small"].joined
 TRIAL = {**UNIT.trial.workload, "kv_heads": 2}

@@ -11,7 +11,7 @@ from bankside.cosim.pim_hub import simulate
 from bankside.gen.blocks.shared import ModuleLibrary
 from bankside.gen.cent import pnm as pnm_module
 from bankside.models.cent.pnm import PnmModel
-from tests.gen.test_lolpim_formal import planted
+from tests.planting import planted
 
 SHAPES = [
     pytest.param({}, id="one-memory"),

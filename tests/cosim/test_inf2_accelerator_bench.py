@@ -20,7 +20,7 @@ from bankside.models.inf2.accelerator import attention
 from bankside.registry import UNITS
 from bankside.selection import select
 from tests.cosim.test_axi_bench import simulate_buses
-from tests.gen.test_pam_pu_formal import planted
+from tests.planting import planted
 
 TRIAL = UNITS["inf2-accelerator"].trial.sets
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("inf2-accelerator")]

@@ -5,9 +5,6 @@ The units in the proof are the generated ones with the arithmetic cut off: what 
 multipliers and the EPU put out is free in every cycle. Bits are the subject of other tests.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -24,6 +21,7 @@ from bankside.gen.aim.epu import Epu
 from bankside.gen.aim.pu import AimPu, ElementwiseMultiplier
 from bankside.gen.aim.registers import Client
 from bankside.gen.formal import StreamProtocol, prove
+from tests import planting
 
 
 def messages(places):
@@ -89,12 +87,7 @@ class Contract(StreamProtocol):
 
 def planted(module, old, new):
     """Copy of a module with the only occurrence of ``old`` in its source replaced; its cut parts stay."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = copy
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
+    copy = planting.planted(module, old, new)
     for name in ("AimPu", "ElementwiseMultiplier", "Epu"):
         if hasattr(module, name):
             setattr(copy, name, getattr(module, name))

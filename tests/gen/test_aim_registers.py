@@ -2,9 +2,6 @@
 """The registers of a hub: arbitration and contents, proved for all time, for banks of either kind and engines that promise
 writes."""
 
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -13,6 +10,7 @@ from amaranth.hdl import Assert, Cover
 from bankside.gen.aim import registers as module
 from bankside.gen.aim.registers import Client, RegisterFile
 from bankside.gen.formal import StreamProtocol, prove
+from tests.planting import planted
 
 #: A client that writes at any time, as the transfers; two with promises of different age, as engines; one that only reads.
 CLIENTS = (Client(writes=True), Client(latency=3), Client(latency=1), Client())
@@ -113,17 +111,6 @@ def test_proved(clients, fields):
     assert result.status == "proved", result
 
 
-def planted(old, new):
-    """The module with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = copy
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(("old", "new", "failing"), [
     ("free = ~_any(go for go, _ in port) & ~(access.mask & taken).any()", "free = ~_any(go for go, _ in port)",
@@ -140,6 +127,6 @@ def planted(old, new):
 ])
 def test_defects_found(old, new, failing):
     clients = Client(writes=True), Client(width=2, latency=3), Client(latency=1)
-    result = prove(RegisterContract(planted(old, new).RegisterFile(1, 8, clients, banks=4, bank_ports=1, ports=2)))
+    result = prove(RegisterContract(planted(module, old, new).RegisterFile(1, 8, clients, banks=4, bank_ports=1, ports=2)))
     assert result.status == "counterexample", result
     assert failing in {place.rpartition(" (")[0] for place in result.failing}

@@ -4,7 +4,6 @@
 The memory is written here from the rules of the bus. ``tests/cosim/test_axi_bench.py`` has a bus model of others.
 """
 
-import importlib.util
 import random
 import subprocess
 import sys
@@ -35,6 +34,7 @@ from bankside.gen.blocks.axi import (
     register_rows,
     register_table,
 )
+from tests.planting import planted
 
 #: Width of data, longest burst, outstanding bursts, depth of the buffer.
 SHAPES = [(32, 16, 4, 32), (512, 64, 8, 256), (8, 256, 2, 256), (64, 1, 1, 1), (1024, 3, 2, 5), (128, 7, 3, 9)]
@@ -561,24 +561,13 @@ def test_no_output_of_a_bus_follows_an_input(block):
     assert follows(block(module)) == set()
 
 
-def planted(old, new):
-    """The module with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = copy
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy
-
-
 @pytest.mark.parametrize(("block", "old", "new", "output"), [
     (0, "bus.rready.eq(words.i.ready)", "bus.rready.eq(words.i.ready & bus.rvalid)", "rready"),
     (1, "bus.bready.eq(answers.o.valid &", "bus.bready.eq(bus.bvalid & answers.o.valid &", "bready"),
     (3, "bus.awready.eq(~has_address)", "bus.awready.eq(~has_address | bus.bready)", "awready"),
 ])
 def test_output_that_follows_is_found(block, old, new, output):
-    assert follows(BLOCKS[block].values[0](planted(old, new))) == {output}
+    assert follows(BLOCKS[block].values[0](planted(module, old, new))) == {output}
 
 
 @pytest.mark.parametrize(("check", "old", "new"), [
@@ -595,7 +584,7 @@ def test_output_that_follows_is_found(block, old, new, output):
 ])
 def test_error_that_no_rule_of_the_bus_excludes(check, old, new):
     """Each is found by the contents, which the proofs leave out."""
-    wrong = planted(old, new)
+    wrong = planted(module, old, new)
     with pytest.raises(AssertionError):
         for seed in range(7, 12):
             check(SHAPES[0], "some", 0.5, seed, axi=wrong, limit=5_000)

@@ -1,14 +1,12 @@
 # amaranth: UnusedElaboratable=no
 """The blocks of AXI are proved for all time, and every contract finds the errors that are planted in its block."""
 
-import importlib.util
-import sys
-from pathlib import Path
 
 import pytest
 
 from bankside.gen.blocks import axi as module
 from bankside.gen.formal import AxiLiteContract, AxiReadContract, AxiWriteContract, BurstContract, prove
+from tests.planting import planted
 
 
 def messages(places):
@@ -77,17 +75,6 @@ def test_proved(contract):
     assert result.depth >= 20 and not result.unreached
 
 
-def planted(old, new):
-    """The module with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = copy
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy
-
-
 @pytest.mark.parametrize(("contract", "old", "new", "failing"), [
     (splitter, "bound.eq(Mux(to_page < self.burst, to_page, self.burst))", "bound.eq(self.burst)",
      "no burst crosses 4 KiB"),
@@ -151,7 +138,7 @@ def planted(old, new):
 ])
 def test_planted_error_found(contract, old, new, failing, tmp_path):
     """A rule of the ports finds it, without the assertions about the unit's state."""
-    result = prove(contract(planted(old, new), state=False), trace_dir=tmp_path)
+    result = prove(contract(planted(module, old, new), state=False), trace_dir=tmp_path)
     assert result.status == "counterexample", result
     assert any(failing in message for message in messages(result.failing)), result
     assert result.trace.stat().st_size
@@ -169,5 +156,5 @@ def test_planted_error_found(contract, old, new, failing, tmp_path):
      {"AW and W are offered although neither was ready"}),
 ])
 def test_channel_that_waits_is_found(contract, old, new, unreached):
-    result = prove(contract(planted(old, new)), timeout_s=1200)
+    result = prove(contract(planted(module, old, new)), timeout_s=1200)
     assert result.status == "unknown" and unreached <= messages(result.unreached), result

@@ -10,7 +10,8 @@ from amaranth.sim import Simulator
 from bankside.gen.blocks import transpose as transpose_module
 from bankside.gen.blocks.transpose import TransposeBuffer
 from bankside.gen.formal import StreamProtocol, prove
-from tests.gen.test_pam_pu_formal import messages, planted
+from tests.gen.test_pam_pu_formal import messages
+from tests.planting import planted
 
 
 def columns_of(dut, tiles, *, stalls=(0.0, 0.0), seed=0):

@@ -8,8 +8,7 @@ from amaranth.hdl import Assert
 from bankside.gen.blocks import merge as merge_module
 from bankside.gen.blocks.merge import StreamMerge
 from bankside.gen.formal import StreamProtocol, prove
-
-from .test_lolpim_formal import planted
+from tests.planting import planted
 
 
 class MergeContract(StreamProtocol):

@@ -2,8 +2,6 @@
 """CENT's decoder, for any answers and stalls: no command leaves before the answer to a blocking instruction, none
 behind a wrong word before a CLEAR, and every command is its word's."""
 
-import importlib.util
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -15,6 +13,7 @@ from bankside.gen.blocks.ports import payload
 from bankside.gen.cent import decoder as module
 from bankside.gen.cent.decoder import CentDecoder
 from bankside.gen.formal import StreamProtocol, prove
+from tests.planting import planted
 
 #: Four words in the memory, one channel, two of everything else.
 TINY = CentDecoderConfig(buffer_bytes=64, buffer_banks=1, channels=1, banks=2, rows=2, columns=2, lanes=2, slots=2,
@@ -104,16 +103,6 @@ class DecoderContract(StreamProtocol):
         return m
 
 
-def planted(old, new):
-    """The generator with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy.CentDecoder
-
-
 @pytest.mark.slow
 def test_decoder_for_a_bounded_time():
     result = prove(DecoderContract(CentDecoder(TINY)), induction=1, timeout_s=900)
@@ -128,6 +117,6 @@ def test_decoder_for_a_bounded_time():
      "all commands are taken before an end is told"),
 ])
 def test_planted_errors(old, new, property):
-    result = prove(DecoderContract(planted(old, new)(TINY)), induction=1, timeout_s=900)
+    result = prove(DecoderContract(planted(module, old, new).CentDecoder(TINY)), induction=1, timeout_s=900)
     assert result.status == "counterexample", str(result)
     assert any(property in one for one in result.failing), str(result)

@@ -18,7 +18,7 @@ from bankside.gen.cent import hazard as hazard_module
 from bankside.gen.cent import pnm as pnm_module
 from bankside.gen.cent.hazard import slots_meet
 from bankside.gen.formal import prove
-from tests.gen.test_lolpim_formal import planted
+from tests.planting import planted
 
 
 def test_ranges_that_meet():

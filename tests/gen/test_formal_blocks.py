@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """Every stream block is proved for all time, and every proof finds the defects that are planted in its block."""
 
-import importlib.util
 from pathlib import Path
 
 import pytest
@@ -10,6 +9,7 @@ from amaranth.lib import data
 from bankside.gen.blocks import ReplayBuffer, StreamFIFO, StreamRegister
 from bankside.gen.blocks import stream as blocks
 from bankside.gen.formal import ReplayContract, StreamContract, prove
+from tests.planting import planted
 
 SOURCE = Path(blocks.__file__)
 QUEUE_COVERS = {"i transfers an item", "o transfers an item", "o is stalled", "the queue is full",
@@ -48,16 +48,6 @@ def test_replay_proved(depth):
     assert messages(result.reached) == {
         "i transfers an item", "the buffer is full", "an entry is accepted while another is released",
         "an entry is read", "an entry is read in the cycle of a release"}
-
-
-def planted(name, old, new):
-    """Class :py:`name` of the blocks, with the only occurrence of :py:`old` in their source replaced."""
-    text = SOURCE.read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{blocks.__name__}_planted", SOURCE)
-    module = importlib.util.module_from_spec(spec)
-    exec(compile(text.replace(old, new), "planted.py", "exec"), module.__dict__)
-    return getattr(module, name)
 
 
 REGISTER = ("StreamRegister", lambda unit: StreamContract(unit(4)))
@@ -114,7 +104,7 @@ REPLAY3 = ("ReplayBuffer", lambda unit: ReplayContract(unit(4, 3)))
 ])
 def test_planted_defect_found(block, old, new, failing, tmp_path):
     name, contract = block
-    result = prove(contract(planted(name, old, new)), trace_dir=tmp_path)
+    result = prove(contract(getattr(planted(blocks, old, new), name)), trace_dir=tmp_path)
     assert result.status == "counterexample", result
     assert failing in messages(result.failing)
     assert not result

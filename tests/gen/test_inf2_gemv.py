@@ -11,7 +11,7 @@ from bankside.cosim.inf2_gemv import random_episode, stimulus, stress_episodes
 from bankside.gen.arith import lanes as lanes_module
 from bankside.gen.inf2 import gemv as gemv_module
 from bankside.models.inf2.gemv import tile_sums
-from tests.gen.test_pam_pu_formal import planted
+from tests.planting import planted
 
 QK, SV = GemvMode
 SMALL = Inf2GemvConfig(blocks=2, lanes=4, max_head_dim=24, max_tokens=255)

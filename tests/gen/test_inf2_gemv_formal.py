@@ -16,7 +16,8 @@ from bankside.constraints.units.inf2_gemv import Inf2GemvConfig
 from bankside.gen.arith.lanes import LaneSums, register
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.inf2 import gemv as gemv_module
-from tests.gen.test_pam_pu_formal import Cut, messages, planted
+from tests.gen.test_pam_pu_formal import Cut, messages
+from tests.planting import planted
 
 
 class BlockPlaces(StreamProtocol):

@@ -12,7 +12,7 @@ from bankside.gen.arith import softmax as softmax_module
 from bankside.gen.arith.softmax import add_positive, quotient, row_scale, softmax_weight, weight_maximum
 from bankside.models.numerics import add, from_float64, softmax_exp
 from bankside.models.numerics.softmax import row_maximum, row_sum, softmax_quotient
-from tests.gen.test_pam_pu_formal import planted
+from tests.planting import planted
 
 
 def outputs(build, operands):

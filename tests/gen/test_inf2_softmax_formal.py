@@ -19,7 +19,8 @@ from bankside.gen.arith.softmax import QuotientLane, RowMaximum, RowSum, WeightL
 from bankside.gen.blocks.stream import StreamFIFO
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.inf2 import softmax as softmax_module
-from tests.gen.test_pam_pu_formal import messages, planted
+from tests.gen.test_pam_pu_formal import messages
+from tests.planting import planted
 
 
 class SmallConfig(Inf2SoftmaxConfig):

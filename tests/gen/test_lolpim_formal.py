@@ -2,8 +2,6 @@
 """The dispatcher's control: its sequencer proved for any words and for all time; a bounded proof of the whole unit, of the
 first 16 clocks from reset."""
 
-import importlib.util
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -16,6 +14,7 @@ from bankside.gen.lolpim import DpaDispatcher
 from bankside.gen.lolpim import dispatcher as dispatcher_module
 from bankside.gen.lolpim import sequencer as sequencer_module
 from bankside.gen.lolpim.sequencer import ItemKind, LoopSequencer
+from tests.planting import planted
 
 #: As small as every part of it goes: lines of a command and two prefix words, two levels, two slots.
 TINY = DpaDispatcherConfig(command_bytes=72, line_words=3, table_entries=2, entry_bits=2, slots=2, nesting=2, row_bits=1,
@@ -101,16 +100,6 @@ class DispatcherContract(StreamProtocol):
             Cover(over & (dut.done.p.code == DispatchError.NONE), "a program comes to its end"),
         ]
         return m
-
-
-def planted(module, old, new):
-    """Copy of a module with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy
 
 
 def test_sequencer_is_proved():

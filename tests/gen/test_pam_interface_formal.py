@@ -11,8 +11,7 @@ from bankside.constraints.units.pam_interface import MemorySide, PamInterfaceCon
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.pam import interface as interface_module
 from bankside.gen.pam.interface import PamInterface
-
-from .test_pam_pu_formal import planted
+from tests.planting import planted
 
 
 def side(**fields):

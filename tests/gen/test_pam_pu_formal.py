@@ -6,8 +6,6 @@ free in every cycle (so the multipliers, aligners and the table before them do n
 latency. Every control signal, memory, queue and tag is the real one. Bits are the subject of other tests.
 """
 
-import importlib.util
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -23,21 +21,12 @@ from bankside.gen.pam import softmax as softmax_module
 from bankside.gen.pam import vector_unit as vector_unit_module
 from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.gen.pam.sequencer import TileSequencer, phase_layout
+from tests.planting import planted
 
 
 def messages(places):
     """Without the places in the source."""
     return {place.rpartition(" (")[0] for place in places}
-
-
-def planted(module, old, new):
-    """Copy of a module with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy
 
 
 # Sequencer --------------------------------------------------------------------------------------------------------------

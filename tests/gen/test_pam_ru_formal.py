@@ -18,8 +18,9 @@ from bankside.gen.pam.lane import ReductionLane, delayed
 from bankside.gen.pam.partial_port import PartialKind
 from bankside.gen.pam.sum_unit import SumUnit
 from bankside.gen.pam.weights import WeightUnit
+from tests.planting import planted
 
-from .test_pam_pu_formal import messages, planted
+from .test_pam_pu_formal import messages
 
 #: Cycles of the proof: more than a step of two sources with one beat of O each.
 DEPTH = 28

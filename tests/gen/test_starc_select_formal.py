@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """``starc-select`` for any scores, sizes and stalls: accesses ascend, NaN is not read, no more than the budget is read."""
 
-import importlib.util
-from pathlib import Path
 
 import pytest
 from amaranth import *
@@ -14,6 +12,7 @@ from bankside.constraints.units.starc_select import StarcSelectConfig
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.starc import select as module
 from bankside.gen.starc.select import StarcSelect
+from tests.planting import planted
 
 #: Three clusters and access units of one token, so every access is of one slot.
 TINY = StarcSelectConfig(
@@ -91,16 +90,6 @@ class SelectContract(StreamProtocol):
         return m
 
 
-def planted(old, new):
-    """The generator with the only occurrence of ``old`` in its source replaced."""
-    text = Path(module.__file__).read_text()
-    assert text.count(old) == 1, old
-    spec = importlib.util.spec_from_file_location(f"{module.__name__}_planted", module.__file__)
-    copy = importlib.util.module_from_spec(spec)
-    exec(compile(text.replace(old, new), "planted.py", "exec"), copy.__dict__)
-    return copy.StarcSelect
-
-
 @pytest.mark.slow
 def test_list_for_a_bounded_time():
     result = prove(SelectContract(StarcSelect(TINY)), induction=1, timeout_s=900)
@@ -114,6 +103,6 @@ def test_list_for_a_bounded_time():
      "no more is read than budget and recent tokens"),
 ])
 def test_planted_errors(old, new, property):
-    result = prove(SelectContract(planted(old, new)(TINY)), induction=1, timeout_s=900)
+    result = prove(SelectContract(planted(module, old, new).StarcSelect(TINY)), induction=1, timeout_s=900)
     assert result.status == "counterexample", str(result)
     assert any(property in one for one in result.failing), str(result)
