@@ -436,5 +436,7 @@ def _cache() -> dict[str, Any]:
 def _keep() -> None:
     kept = _cache()
     if kept.pop("changed", False):
+        # Checkouts that are gone would make the file larger for ever.
+        kept["modules"] = {path: entry for path, entry in kept["modules"].items() if os.path.exists(path)}
         with contextlib.suppress(ConfigError):  # a folder that can't be written costs time only
             write_files(cache_folder(), {"sources.json": json.dumps(kept)})

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +102,19 @@ def test_what_was_read_is_kept_until_the_file_changes(package, monkeypatch):
     file.write_text(FILES["tables.py"].replace("2", "7"))       # of the same size
     os.utime(file, ns=(stamp.st_atime_ns, stamp.st_mtime_ns))   # and the same date
     assert digest() != before
+
+
+def test_files_that_are_gone_are_not_kept(package):
+    """Else each checkout that was ever used would make every later command read its sources' digests."""
+    def kept():
+        return {Path(path).name for path in json.loads((package.parent / "cache" / "sources.json").read_text())["modules"]}
+
+    digest()
+    assert "late.py" in kept()
+    (package / "unit.py").write_text(FILES["unit.py"].replace("from .late import late\n", "late = abs\n"))
+    (package / "late.py").unlink()
+    digest()
+    assert "late.py" not in kept() and {"unit.py", "shared.py"} <= kept()
 
 
 @pytest.mark.parametrize("root", ["toy_sources:Nothing", "no_such_package:Unit", "toy_sources.none"])
