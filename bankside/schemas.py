@@ -322,12 +322,12 @@ class Split(_Part):
 
 
 class Accelerator(_Part):
-    gemv: str = _key("preset of `inf2-gemv`")
+    preset: str = _key("of `inf2-accelerator`")
     clock_mhz: float
     load_us: float = _key("flash to DRAM")
-    scores_us: float = _key("query times keys in the GEMV engine, for one query")
-    softmax_us: float
-    output_us: float = _key("probabilities times values in the GEMV engine")
+    scores_us: float = _key("keys on the port, for one query")
+    softmax_us: float = _key("softmax and all other clocks of the job")
+    output_us: float = _key("values on the port")
     dram_us: float = _key("load and reads in the DRAM")
     bound: Literal["load", "units", "dram"] = _key("which of them a drive waits for")
 

@@ -19,7 +19,6 @@ from bankside.constraints.units import (
     dpa_dispatcher,
     inf2_accelerator,
     inf2_gemv,
-    inf2_softmax,
     pam_pu,
     pim_hub,
 )
@@ -95,11 +94,10 @@ def least_s():
 
 @pytest.fixture(scope="session")
 def module_records(tmp_path_factory):
-    """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's engines."""
+    """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's accelerator."""
     folder = RecordFolder(tmp_path_factory.mktemp("module-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
     for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS),
-                          ("inf2-gemv", {"inf2": inf2_gemv.PRESETS["inf2"]}),
-                          ("inf2-softmax", {"inf2": inf2_softmax.PRESETS["inf2"]})):
+                          ("inf2-accelerator", {"inf2": inf2_accelerator.PRESETS["inf2"]})):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
     return folder
@@ -107,9 +105,9 @@ def module_records(tmp_path_factory):
 
 @pytest.fixture(scope="session")
 def inf2_records(tmp_path_factory):
-    """A folder with measurements of INF2's engines and of its accelerator on an FPGA."""
+    """A folder with measurements of INF2's accelerator, also on an FPGA, and of its GEMV engine."""
     folder = RecordFolder(tmp_path_factory.mktemp("inf2-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    for unit in (inf2_gemv.UNIT, inf2_softmax.UNIT):
+    for unit in (inf2_accelerator.UNIT, inf2_gemv.UNIT):
         folder.write(_record(unit.name, "inf2", unit.presets["inf2"]))
     fpga = completed(Measurement.of("synth", "inf2-accelerator", inf2_accelerator.PRESETS["inf2"], preset="inf2",
                                     fpga="xcup"))

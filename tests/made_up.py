@@ -12,10 +12,14 @@ _SIM = {"vectors": 9, "mismatches": 0, "runs": {"full_rate": {"vectors": 9, "mis
 _CYCLES = {**_SIM, "cycles": 90, "ideal_cycles": 80, "utilisation": 0.9}
 _ERRORS = {"max_abs_error": 0.01, "rms_error": 0.001}
 
-#: Commands of the GEMV engine by mode: 128 and 64 dimensions.
-GEMV = {mode: [{"mode": mode, "tokens": 1024, "head_dim": dim, "commands": 4, "cycles": 32 * dim + tail,
-                "row_cycles": 32 * dim, "ideal_cycles": 32 * dim, "utilisation": 0.9, "steady": 1.0}
-               for dim in (128, 64)] for mode, tail in (("qk", 86), ("sv", 53))}
+#: Jobs of INF2's accelerator alone: 128 and 64 dimensions.
+JOBS = [{"tokens": tokens, "head_dim": dim, "mask": "none", "cycles": words + 399 + tokens // 32, "ideal_cycles": words,
+         "utilisation": 0.9, **dict.fromkeys(("port_share", "dram_share", "latency_share", "p2p_share", "unit_share"), 0.2)}
+        for dim in (128, 64) for tokens in (32, 1024) for words in (tokens * dim // 16,)]
+
+#: Commands of INF2's GEMV engine by mode.
+GEMV = {mode: {"mode": mode, "tokens": 1024, "head_dim": 128, "commands": 4, "cycles": 4096 + tail, "row_cycles": 4096,
+               "ideal_cycles": 4096, "utilisation": 0.9, "steady": 1.0} for mode, tail in (("qk", 86), ("sv", 53))}
 
 #: Results of benches by unit.
 SIM = {
@@ -51,18 +55,12 @@ SIM = {
                       "exchange_cycles": 846, "exchange_payload_percent": 71.1, "gather_cycles": 846, "send_clocks": 11,
                       "receive_clocks": 4, "slot_clocks": 30, "acknowledge_clocks": 52, "switch_clocks": 9,
                       "host_read_clocks": 46},
-    # 4 commands in a row: a tile of 32 tokens and 128 dimensions takes 32 clocks, of 64 dimensions 16; 86 or 53 to end.
     "inf2-gemv": {**_SIM, **_ERRORS, "cycles": 4182, "ideal_cycles": 4096, "utilisation": 0.979436, "stall_cycles": 20,
-                  "latency_cycles": 115, "qk": GEMV["qk"][0], "sv": GEMV["sv"][0],
-                  "points": [GEMV["qk"][1], GEMV["sv"][1]], "memory_timing": []},
-    # A row of 128 beats takes 70 + 128 clocks to its first result.
-    "inf2-softmax": {**_SIM, **_ERRORS, "cycles": 8261, "ideal_cycles": 6144, "utilisation": 0.74, "stall_cycles": 0,
-                     "steady": 1.0, "rows_per_clock": 0.001, "latency_cycles": 326,
-                     "points": [{"tokens": tokens, "rows": 6, "cycles": 900 + tokens // 128,
-                                 "ideal_cycles": 6 * tokens // 128,
-                                 "steady_cycles": 6 * tokens // 128, "utilisation": 0.7, "steady": 1.0,
-                                 "rows_per_clock": 0.1, "latency_cycles": 70 + tokens // 128}
-                                for tokens in (1024, 131072)]},
+                  "latency_cycles": 115, **GEMV, "points": [], "memory_timing": []},
+    # A job has a word a clock and 399 clocks more, and one for each tile of 32 tokens.
+    "inf2-accelerator": {**_CYCLES, **_ERRORS, "axi_violations": 0, "early_reads": 0, "errors": 9, "points": JOBS,
+                         "memory_timing": {**JOBS[0], "memory": "nvme-smartssd", "dram": "ddr4-2400", "time_ns": 9e3,
+                                             "memory_time_ns": 8e3, "stall_cycles": 9}},
     "dpa-dispatcher": {**_CYCLES, "commands": 9, "commands_per_clock": 1.0, "start_cycles": 9, "end_cycles": 2,
                        "shapes": {}, "errors_seen": []},
 }

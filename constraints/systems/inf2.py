@@ -70,8 +70,7 @@ class DrivePathSpec(Strict):
 class NearStorageSpec(Strict):
     """Attention of an accelerator beside the flash of its drive."""
 
-    gemv: str = Field(description="preset of `inf2-gemv`, whose measured clocks the products take")
-    softmax: str = Field(description="preset of `inf2-softmax`, whose measured clocks the softmax takes")
+    accelerator: str = Field(description="preset of `inf2-accelerator`, whose measured clocks attention takes")
     path: DrivePathSpec
     power_w: float = Field(ge=0, le=1e4, strict=False, description="of one accelerator, as long as a step takes")
     source: str

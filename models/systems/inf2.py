@@ -153,8 +153,9 @@ class Inf2System(StoragePlatform):
         stages = {f"{name}_us": float(seconds) * 1e6
                   for name, seconds in self.accelerator.stages(attended, model.head_dim).items()}
         longest = {"load": load, "units": read, "dram": least}
-        return {"gemv": self.own.attention.gemv, "clock_mhz": self.accelerator.gemv.config.clock_mhz, "load_us": load * 1e6,
-                **stages, "dram_us": least * 1e6, "bound": max(longest, key=lambda name: longest[name])}
+        return {"preset": self.own.attention.accelerator, "clock_mhz": self.accelerator.unit.config.clock_mhz,
+                "load_us": load * 1e6, **stages, "dram_us": least * 1e6,
+                "bound": max(longest, key=lambda name: longest[name])}
 
     def drive_seconds(self, model: ModelShape, requests: int, attended: Any) -> Any:
         """Seconds in which the busiest drive attends for one layer. While a piece of its shards is read, the next is
@@ -308,7 +309,7 @@ class Inf2System(StoragePlatform):
         load, read, least = (float(value) for value in self.piece_seconds(model, attended))
         stages = self.accelerator.stages(attended, model.head_dim)
         parts, queries = int(self.pieces(model, attended)), self.queries_per_head(model)
-        # A product that waits for the DRAM takes longer than its clocks
+        # A stage that waits for the DRAM takes longer than its clocks
         stretch = read * parts / queries / sum(float(value) for value in stages.values())
         pace = max(load, read, least)
         for piece in range(self.busiest(model, requests) * parts):
@@ -333,6 +334,10 @@ class Inf2System(StoragePlatform):
         pieces = int(np.max(self.pieces(model, attended)))
         if pieces > 1:
             notes.append(f"keys and values of a head pass the DRAM of a drive in {pieces} pieces")
+        most, longest = self.accelerator.unit.config.max_tokens, int(np.max(attended))
+        if longest > most:
+            notes.append(f"a row of {longest} tokens is longer than the {most} that an accelerator takes; its clocks go on "
+                         "in a straight line")
         return notes
 
     def assumptions(self) -> dict[str, Assumption]:
@@ -341,10 +346,9 @@ class Inf2System(StoragePlatform):
             f"each step waits for its writes, {spec.writeback.write_us:g} us each"
         return super().assumptions() | {
             "attention": Assumption(
-                f"an accelerator takes the clocks of inf2-gemv {spec.attention.gemv} at "
-                f"{self.accelerator.gemv.config.clock_mhz:g} MHz for products, and of inf2-softmax "
-                f"{spec.attention.softmax} at {self.accelerator.softmax.config.clock_mhz:g} MHz between them",
-                spec.attention.model_dump(include={"gemv", "softmax"}), spec.attention.source),
+                f"an accelerator takes the clocks of inf2-accelerator {spec.attention.accelerator} at "
+                f"{self.accelerator.unit.config.clock_mhz:g} MHz, or the time of its DRAM if it is longer",
+                spec.attention.accelerator, spec.attention.source),
             "drive_path": Assumption(f"{spec.attention.path.name} bring {spec.attention.path.gb_s:g} GB/s in each drive",
                                      spec.attention.path.gb_s, spec.attention.path.source),
             "writeback": Assumption(policy, spec.writeback.model_dump(exclude={"source"}), spec.writeback.source),

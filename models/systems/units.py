@@ -30,8 +30,7 @@ from ...constraints.units.cent_cxl_port import FabricResult
 from ...constraints.units.cent_pnm import KINDS, CentPnmResult
 from ...constraints.units.cent_riscv import CentRiscvConfig, CentRiscvResult
 from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig, DpaDispatcherResult
-from ...constraints.units.inf2_gemv import GemvPoint, Inf2GemvConfig, Inf2GemvResult
-from ...constraints.units.inf2_softmax import Inf2SoftmaxConfig, Inf2SoftmaxResult
+from ...constraints.units.inf2_accelerator import Inf2AcceleratorConfig, Inf2AcceleratorResult
 from ...constraints.units.pam_interface import PamInterfaceResult
 from ...constraints.units.pam_partials import PartialUnitConfig
 from ...constraints.units.pam_pu import PamPuConfig, PamPuResult
@@ -40,9 +39,9 @@ from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResul
 from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 
-__all__ = ["CoreFigures", "DispatcherFigures", "GemvFigures", "Group", "HubFigures", "InterfaceFigures", "MeasuredUnit",
+__all__ = ["CoreFigures", "DispatcherFigures", "Group", "HubFigures", "InterfaceFigures", "JobFigures", "MeasuredUnit",
            "Missing", "PnmFigures", "PortFigures", "ProcessingFigures", "ReductionFigures", "Synthesis", "clock_hz",
-           "RowFigures", "partial_bytes"]
+           "partial_bytes"]
 
 #: Measurements that have not been made.
 Missing = list[Measurement]
@@ -418,59 +417,44 @@ class DispatcherFigures(DpaDispatcherResult):
         return (self.start_cycles + self.end_cycles) / clock_hz(config)
 
 
-class GemvFigures(Inf2GemvResult):
-    """Figures of the GEMV engine beside storage."""
+class JobFigures(Inf2AcceleratorResult):
+    """Figures of the accelerator beside storage: jobs, each the attention of one query over a shard."""
 
     @model_validator(mode="after")
     def _counts(self) -> Self:
-        for one in (self.qk, self.sv, *self.points):
-            if not (0 < one.row_cycles <= one.cycles and one.commands > 0 and one.tokens > 0):
-                raise ValueError(f"clocks of {one.mode} with {one.tokens} tokens must be positive, and row_cycles no "
-                                 "more than cycles")
+        if not all(0 < one.ideal_cycles <= one.cycles for one in self.points):
+            raise ValueError("clocks of jobs must be positive, and cycles no less than ideal_cycles")
         return self
 
-    def _point(self, mode: str, head_dim: int) -> GemvPoint | None:
-        """The measured commands with the most tokens of this mode and head dimension."""
-        return max((one for one in (self.qk, self.sv, *self.points) if (one.mode, one.head_dim) == (mode, head_dim)),
-                   key=lambda one: one.tokens, default=None)
+    def _beyond(self, config: Inf2AcceleratorConfig, head_dim: int) -> dict[int, int]:
+        """Clocks beyond the words of the port, by tokens: measured jobs of whole tiles without a mask."""
+        return {one.tokens: one.cycles - one.ideal_cycles for one in self.points
+                if (one.head_dim, one.mask) == (head_dim, "none") and one.tokens % config.lanes == 0}
 
-    def covers(self, head_dim: int) -> bool:
-        """Whether both modes have been measured with this head dimension."""
-        return all(self._point(mode, head_dim) for mode in ("qk", "sv"))
+    def covers(self, config: Inf2AcceleratorConfig, head_dim: int) -> bool:
+        """Whether two jobs of whole tiles have been measured with this head dimension."""
+        return len(self._beyond(config, head_dim)) > 1
 
-    def product_clocks(self, config: Inf2GemvConfig, mode: Literal["qk", "sv"], tokens: Any, head_dim: int) -> Any:
-        """Clocks of one command: clocks of its tiles of tokens while rows come, and clocks beyond its rows.
+    def job_clocks(self, config: Inf2AcceleratorConfig, tokens: Any, head_dim: int) -> dict[str, Any]:
+        """Clocks of a job by stage, from operands in a memory that gives a word in every clock.
+
+        ``scores``, ``output``
+            Words of K and V on the port. A last tile of K takes as long as a whole one.
+        ``softmax``
+            All other clocks: registers, query, first latency, softmax, and the engines beyond their words. They lie on the
+            straight line through the shortest and the longest measured job of whole tiles, and the line goes on.
 
         Raises
         ------
         :exc:`ConfigError`
-            If the record has no such head dimension.
+            If the record does not cover this head dimension.
         """
-        one = self._point(mode, head_dim)
-        if one is None:
-            raise ConfigError(f"the record of inf2-gemv has no {mode} of head dimension {head_dim}")
-        each = one.row_cycles / (one.commands * config.tiles(one.tokens))
-        return np.ceil(np.asarray(tokens) / config.lanes) * each + (one.cycles - one.row_cycles)
-
-
-class RowFigures(Inf2SoftmaxResult):
-    """Figures of the softmax engine beside storage."""
-
-    @model_validator(mode="after")
-    def _counts(self) -> Self:
-        if not all(0 < one.ideal_cycles <= one.steady_cycles and one.latency_cycles > 0 for one in self.points):
-            raise ValueError("clocks of rows must be positive, and steady_cycles no less than ideal_cycles")
-        return self
-
-    def row_clocks(self, config: Inf2SoftmaxConfig, tokens: Any) -> Any:
-        """Clocks of one row from its last score to its last result. Its largest score is found while scores come.
-
-        The latency lies on the line between the measured rows with fewer and with more beats; results follow at the
-        measured rate.
-        """
-        points = {config.rule.beats(one.tokens): one for one in self.points}
-        beats = np.ceil(np.asarray(tokens) / config.lanes)
-        measured = sorted(points)
-        latency = np.interp(beats, measured, [points[each].latency_cycles for each in measured])
-        longest = points[measured[-1]]
-        return latency + beats * (longest.steady_cycles / longest.ideal_cycles)
+        known = self._beyond(config, head_dim)
+        if len(known) < 2:
+            raise ConfigError(f"the record of inf2-accelerator has no two jobs of whole tiles of head dimension {head_dim}")
+        least, most = min(known), max(known)
+        tiled = np.ceil(np.asarray(tokens) / config.lanes) * config.lanes
+        words = config.gemv.tiles(head_dim)
+        return {"scores": tiled * words,
+                "softmax": known[least] + (tiled - least) * ((known[most] - known[least]) / (most - least)),
+                "output": np.asarray(tokens) * words}

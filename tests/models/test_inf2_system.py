@@ -8,14 +8,12 @@ import numpy as np
 import pytest
 
 from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Measurement
-from bankside.constraints.units import inf2_accelerator
 from bankside.models.inf2.traffic import Block
 from bankside.models.llm import load_model
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.inf2 import Plan
 from bankside.models.systems.timeline import MAX_SPANS, chrome_trace
-from bankside.models.systems.units import RowFigures
+from bankside.models.systems.units import JobFigures
 from bankside.records import RecordFolder
 
 OPT = load_model("opt-30b")
@@ -26,8 +24,9 @@ GROUPED = load_model("llama-2-70b")
 ALONE = {"writeback.delayed": False, "x_cache.use": "off"}
 H100 = {"base": "gpu-h100-pcie"}
 
-#: Clocks of a unit's products of 16384 tokens and 128 dimensions, and of the softmax between them (tests/made_up.py).
-CLOCKS = {"scores": 16384 + 86, "softmax": 70 + 2 * 128, "output": 16384 + 53}
+#: Clocks of a job of 16384 tokens and 128 dimensions: keys, softmax and all other clocks, values (tests/made_up.py).
+CLOCKS = {"scores": 4 * 16384, "softmax": 399 + 512, "output": 4 * 16384}
+UNITS = sum(CLOCKS.values()) * 5e-9
 P2P = 1.16e9
 SEQUENCES = 37.7e12
 DRAM = 19.2e9
@@ -38,7 +37,7 @@ DRIVE, GPU, PAIR = 4 * LANE3, 32 * LANE3, 16 * LANE3
 
 @pytest.fixture(autouse=True, scope="module")
 def records(inf2_records):
-    """Measurements of the accelerator's units for all runs of this file."""
+    """A measurement of the accelerator for all runs of this file."""
     RECORDS.append(inf2_records)
     yield inf2_records
     RECORDS.clear()
@@ -114,25 +113,24 @@ def test_equation_3_is_the_ratio_of_two_systems():
 
 
 def test_near_storage_attention_by_hand():
-    """30B, 32 requests on 16 drives: 112 heads of 16384 tokens, 512 bytes each, on each drive. A unit takes 33,291 clocks
+    """30B, 32 requests on 16 drives: 112 heads of 16384 tokens, 512 bytes each, on each drive. A unit takes 131,983 clocks
     of 5 ns for a head, its DRAM 437 us to be read."""
     result = run(**ALONE)
     assert result.more["shards_per_drive"] == 112 and result.more["dram_pieces"] == 1
     flash = load_system("inf2").flash_bytes_per_s
     assert flash == pytest.approx(DRIVE * 4096 / (4096 + 16 * 24))
-    units, dram = sum(CLOCKS.values()) * 5e-9, 16384 * 512 / DRAM
-    assert units < dram
-    seconds = OPT.layers * (112 * 16383 * 512 / P2P + dram)
+    assert UNITS > 16384 * 512 / DRAM
+    seconds = OPT.layers * (112 * 16383 * 512 / P2P + UNITS)
     assert result.breakdown_ms["attention"] == pytest.approx(seconds * 1e3)
     shard = result.more["accelerator"]
     assert shard["bound"] == "load" and shard["load_us"] == pytest.approx(16383 * 512 / P2P * 1e6)
     assert [shard[f"{name}_us"] for name in CLOCKS] == pytest.approx([clocks * 5e-3 for clocks in CLOCKS.values()])
     # Without the software's limit, the flash is
     fast = run(attention__path__gb_s=50.0, **ALONE)
-    assert fast.breakdown_ms["attention"] == pytest.approx(OPT.layers * 1e3 * (112 * 16383 * 512 / flash + dram))
+    assert fast.breakdown_ms["attention"] == pytest.approx(OPT.layers * 1e3 * (112 * 16383 * 512 / flash + UNITS))
     # The links inside of a drive count too
     narrow = run(attention__path__gb_s=50.0, links__edges__accelerator__lanes=1, **ALONE).breakdown_ms["attention"]
-    assert narrow == pytest.approx(OPT.layers * 1e3 * (112 * 16383 * 512 / LANE3 + dram))
+    assert narrow == pytest.approx(OPT.layers * 1e3 * (112 * 16383 * 512 / LANE3 + UNITS))
     # So does the DRAM, which takes and gives every byte, if the links are wider
     wide = run(attention__path__gb_s=50.0, drive__dram="nvme-smartssd", **ALONE)
     slow = flash     # as a memory beside the accelerator, it bears the load and the read
@@ -140,16 +138,11 @@ def test_near_storage_attention_by_hand():
         16383 / flash + 111 * 2 * 16384 / slow + 16384 / slow)) and wide.more["accelerator"]["bound"] == "dram"
 
 
-def test_clocks_of_a_row_lie_between_the_measured_ones():
-    """From the last score on: the measured latency, which grows with the beats, and a beat of results a clock."""
-    softmax = ready().accelerator.softmax
-    rows = [softmax.figures.row_clocks(softmax.config, tokens) for tokens in (1024, 1025, 16384, 131072)]
-    assert rows == [78 + 8, 79 + 9, 198 + 128, 1094 + 1024]
-
-
 def test_units_that_are_slow_bound_a_drive(monkeypatch):
     """A softmax of which a beat of 128 results leaves every 2,000 clocks."""
-    monkeypatch.setattr(RowFigures, "row_clocks", lambda figures, config, tokens: 2000 * tokens / config.lanes)
+    own = JobFigures.job_clocks
+    monkeypatch.setattr(JobFigures, "job_clocks", lambda figures, config, tokens, dims: own(
+        figures, config, tokens, dims) | {"softmax": 2000 * tokens / config.softmax.lanes})
     slow = run(attention__path__gb_s=50.0, **ALONE)
     softmax = 2000 * 128
     clocks = CLOCKS["scores"] + softmax + CLOCKS["output"]
@@ -161,49 +154,51 @@ def test_units_that_are_slow_bound_a_drive(monkeypatch):
 
 
 def test_queries_that_share_a_head_read_it_one_after_the_other():
-    """LLaMA-2-70B: eight queries a head. Reads of 64 requests' heads bind, not loads."""
-    result = run(model=GROUPED, context=4096, attention__path__gb_s=50.0, **ALONE)
-    shard = 4096 * 512 / DRAM
-    assert result.more["accelerator"]["bound"] == "dram"
+    """LLaMA-2-70B: eight queries a head. Reads of 64 requests' heads bind, not loads. Narrow DRAM bears a load as well."""
     flash = load_system("inf2").flash_bytes_per_s
+    result = run(model=GROUPED, context=4096, attention__path__gb_s=50.0, **ALONE)
+    read = (2 * 4 * 4096 + 399 + 128) * 5e-9
+    assert result.more["accelerator"]["bound"] == "units"
+    assert result.breakdown_ms["attention"] == pytest.approx(GROUPED.layers * 1e3 * (4095 * 512 / flash + 16 * 8 * read))
+    result = run(model=GROUPED, context=4096, attention__path__gb_s=50.0, drive__dram="nvme-smartssd", **ALONE)
+    shard = 4096 * 512 / flash
+    assert result.more["accelerator"]["bound"] == "dram" and shard > read
     assert result.breakdown_ms["attention"] == pytest.approx(
         GROUPED.layers * 1e3 * (4095 * 512 / flash + 15 * 9 * shard + 8 * shard))
 
 
 def test_times_of_units_come_from_their_record(records, tmp_path):
     """Without a record, the measurement that is missing is named. A head dimension that the record lacks needs its own."""
-    with pytest.raises(MissingRecord, match=r"^inf2 with opt-30b: no measurement yet; run `bankside sim inf2-gemv "
-                                            r"--preset inf2`"):
+    with pytest.raises(MissingRecord, match=r"^inf2 with opt-30b: no measurement yet; run `bankside sim "
+                                            r"inf2-accelerator --preset inf2`"):
         evaluate("inf2", OPT, context=100, batch=1, records=RecordFolder(tmp_path, shipped=tmp_path))
     assert run(context=100).records == [record.name for record in ready().records]
     other = load_model("gpt2-xl")
     assert other.head_dim == 64
     shard = run(model=other, context=512, writeback__interval=4).more["accelerator"]
-    assert shard["scores_us"] == pytest.approx((16 * 16 + 86) * 5e-3)
+    assert shard["scores_us"] == shard["output_us"] == pytest.approx(512 * 2 * 5e-3)
     with pytest.raises(MissingRecord, match="--head-dim 160"):
         run(model=load_model("mt-1008b"), context=100, batch=1, weights="drives")
-    with pytest.raises(ConfigError, match="^inf2: inf2-gemv has no preset 'inf3'|unknown preset"):
-        run(attention__gemv="inf3")
+    with pytest.raises(ConfigError, match="^inf2: unknown preset of inf2-accelerator 'inf3'"):
+        run(attention__accelerator="inf3")
 
 
-def test_the_whole_accelerator_beside_its_rows(tmp_path):
-    """The measured job of 1,024 tokens: words of K and V on one port, and the clocks of the engines beyond their rows. The
-    model lets the engines, or the DRAM, bound a read; the port is slower than both. A drive waits for its software, so
-    its time hardly changes."""
-    shipped = RecordFolder(tmp_path)
+def test_jobs_of_the_measured_accelerator(tmp_path):
+    """The shipped record: its jobs of whole tiles, a clock for a word and the rest. Clocks of a last tile that is not full
+    are an upper bound."""
     system = load_system("inf2")
-    system.prepare(OPT, shipped, False)
-    record = shipped.find(Measurement.of("sim", "inf2-accelerator", inf2_accelerator.PRESETS["inf2"], preset="inf2"))
-    job = record.typed(inf2_accelerator.Inf2AcceleratorResult)
-    assert (record.workload["tokens"], record.workload["head_dim"], job.ideal_cycles) == (1024, 128, 2 * 1024 * 4)
-    gemv, hz = system.accelerator.gemv, system.accelerator.gemv.config.clock_mhz * 1e6
-    engines = system.accelerator.shard_seconds(1024, 128) * hz
-    rows = sum(one.row_cycles / one.commands for one in (gemv.figures.qk, gemv.figures.sv))
-    # Registers, the query and the memory's latency are not of the engines
-    assert 1 <= job.cycles / (job.ideal_cycles + engines - rows) < 1.05
-    load, read, _ = (float(value) for value in system.piece_seconds(OPT, 1024))
-    assert read == pytest.approx(1024 * 512 / DRAM) and read * hz > engines
-    assert 1.5 < job.cycles / (read * hz) < 1.65 and job.cycles / hz < load / 5
+    system.prepare(OPT, RecordFolder(tmp_path), False)
+    figures, config = system.accelerator.unit.figures, system.accelerator.unit.config
+    job = {one.tokens: one.cycles for one in figures.points if one.mask == "none"}
+    ours = {tokens: sum(figures.job_clocks(config, tokens, 128).values()) for tokens in job}
+    assert sorted(job) == [1, 31, 32, 33, 1024]
+    assert [ours[tokens] for tokens in (32, 1024)] == pytest.approx([job[tokens] for tokens in (32, 1024)])
+    assert all(0 <= ours[tokens] - job[tokens] <= 5 for tokens in (31, 33)) and job[1] < ours[1] < 1.5 * job[1]
+    # A job of 32,768 tokens, which docs/inf2-accelerator.md has too
+    assert sum(figures.job_clocks(config, 32768, 128).values()) == pytest.approx(262_806, rel=1e-4)
+    # The port of 512 bits is slower than the DRAM, and a drive brings its tokens more slowly still
+    load, read, least = (float(value) for value in system.piece_seconds(OPT, 1024))
+    assert read == pytest.approx(job[1024] / (config.clock_mhz * 1e6)) and least < 2 * read < load
 
 
 def test_transfers_of_a_layer_by_hand():
@@ -253,9 +248,10 @@ def test_shards_larger_than_the_dram_pass_it_in_pieces():
     result = run(context=10_000_000, batch=1, devices=8, **ALONE)
     assert result.more["dram_pieces"] == math.ceil(10**7 * 512 / 2**31) == 3 and result.more["shards_per_drive"] == 7
     assert any("pass the DRAM of a drive in 3 pieces" in note for note in result.notes)
-    piece = 10**7 * 512 / 3
+    assert any("a row of 10000000 tokens is longer than the 131072 that" in note for note in result.notes)
+    piece = (8 * 10**7 + 399 + 10**7 / 32) * 5e-9 / 3
     load = (10**7 - 1) * 512 / 3 / P2P
-    assert result.breakdown_ms["attention"] == pytest.approx(OPT.layers * (21 * load + piece / DRAM) * 1e3)
+    assert result.breakdown_ms["attention"] == pytest.approx(OPT.layers * (21 * load + piece) * 1e3)
 
 
 def test_fewer_requests_than_drives_split_by_heads():
@@ -492,7 +488,7 @@ def test_timeline_as_a_file():
     ("inf2", {"x_cache.most_percent": 101}, r"x_cache\.most_percent: input should be less than or equal to 100, not 101$"),
     ("inf2", {"attention.path.gb_s": 0}, r"attention\.path\.gb_s: input should be greater than 0, not 0$"),
     ("inf2", {"sequences.tflops": 0}, r"sequences\.tflops: input should be greater than 0"),
-    ("inf2", {"attention.softmax": "inf3"}, r"unknown preset of inf2-softmax 'inf3'"),
+    ("inf2", {"attention.accelerator": "inf3"}, r"unknown preset of inf2-accelerator 'inf3'"),
     ("inf2", {"prices.drive_usd": -1}, r"prices\.drive_usd: input should be greater than or equal to 0"),
 ])
 def test_settings_that_are_refused(system, changes, message):

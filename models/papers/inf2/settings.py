@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ....constraints.systems.links import LinkEdge
-from ....constraints.units.inf2_gemv import Inf2GemvResult
+from ....constraints.units import inf2_gemv
 from ...inf2.store import Geometry
 from ...inf2.traffic import Block, WriteBack
 from ...llm import load_model
@@ -67,16 +67,16 @@ def prices(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("inf2-gemv", "inf2-gemv-blk", "inf2-tile", by=Source.SETTING)
 def engine(evidence: Evidence, claim: str) -> Finding:
-    config = system().accelerator.gemv.config
+    config = system().accelerator.unit.config.gemv
     values = {"inf2-gemv": config.lanes, "inf2-gemv-blk": config.blocks, "inf2-tile": {"rows": config.lanes,
                                                                                       "cols": config.lanes}}
-    return Finding(values[claim], f"inf2-gemv {system().own.attention.gemv}")
+    return Finding(values[claim], f"inf2-accelerator {system().own.attention.accelerator}")
 
 
 @CHECKS.of("inf2-soft-load", "inf2-soft-mask", "inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass",
            by=Source.SETTING)
 def softmax(evidence: Evidence, claim: str) -> Finding:
-    config = system().accelerator.softmax.config
+    config = system().accelerator.unit.config.softmax
     group, rule = config.lanes // config.groups, config.rule
     values: dict[str, Any] = {
         "inf2-soft-load": {"per_cycle": config.lanes, "buffers": config.groups, "group": group},
@@ -85,7 +85,7 @@ def softmax(evidence: Evidence, claim: str) -> Finding:
         "inf2-soft-fp16": rule.acc.name.upper(),
         "inf2-soft-pass": 2 + config.divides,  # the largest score; weights and their sum; quotients
     }
-    return Finding(values[claim], f"inf2-softmax {system().own.attention.softmax}")
+    return Finding(values[claim], f"inf2-accelerator {system().own.attention.accelerator}")
 
 
 @CHECKS.of("inf2-hw-fpga", by=Source.SETTING)
@@ -105,10 +105,10 @@ def resources(evidence: Evidence, claim: str) -> Finding:
 def both_products(evidence: Evidence, claim: str) -> Finding:
     """Both products of the same block, bit for bit as the model has them. A tile of K is in its buffer before the first
     column leaves it."""
-    gemv = system().accelerator.gemv
-    found = evidence.record("inf2-gemv", gemv.preset, gemv.config, "sim").typed(Inf2GemvResult)
+    preset, config = inf2_gemv.UNIT.preset("inf2")
+    found = evidence.record("inf2-gemv", preset, config, "sim").typed(inf2_gemv.Inf2GemvResult)
     return Finding(found.mismatches == 0 and {"qk", "sv"} == {one.mode for one in (found.qk, found.sv)}
-                   and found.latency_cycles > gemv.config.lanes, "sim of inf2-gemv",
+                   and found.latency_cycles > config.lanes, "sim of inf2-gemv",
                    "K passes the tile buffer, V goes past it.")
 
 
