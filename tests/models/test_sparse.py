@@ -1,6 +1,5 @@
 """Methods, k-means and placements of sparse attention."""
 
-
 import numpy as np
 import pytest
 
