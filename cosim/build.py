@@ -214,12 +214,15 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
         If :data:`LEVEL` names no level.
     """
     env = simulator_environment()
-    command = _command([f"{top}.v", "bench.sv"], _trace(waves))
-    parts = repeated_parts(verilog, top)
-    if parts:
-        command[1:1] = ["--hierarchical", "-Wno-UNOPTFLAT"]
-    rules = BENCH_RULES + "".join(f'hier_block -module "{part}"\n' for part in parts)
+    command, rules = _in_parts(verilog, top, _command([f"{top}.v", "bench.sv"], _trace(waves)), BENCH_RULES)
     return _build(verilog, top, {"bench.sv": bench, "bench.vlt": rules}, command, env, waves)
+
+
+def _in_parts(verilog: str, top: str, command: list[str], rules: str) -> tuple[list[str], str]:
+    """Command and rules of Verilator with which each of the repeated parts becomes a model of its own."""
+    parts = repeated_parts(verilog, top)
+    return ([command[0], *(["--hierarchical", "-Wno-UNOPTFLAT"] if parts else []), *command[1:]],
+            rules + "".join(f'hier_block -module "{part}"\n' for part in parts))
 
 
 def _trace(waves: bool) -> list[str]:
@@ -255,14 +258,16 @@ def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str
                  level: str | None = None) -> Path:
     """Folder with the program ``bench``; built unless it is there. The program is the C++ of ``sources`` (name to text,
     the first is compiled). It holds the model of the module ``bench`` (text ``wrapper``, class ``Vtop``) around the
-    unit ``verilog``. ``level``: how much the compiler optimises, instead of :data:`LEVEL`.
+    unit ``verilog``. ``level``: how much the compiler optimises, instead of :data:`LEVEL`. A part with many instances
+    becomes one model that all instances call, as in :func:`build_model`.
 
     Raises the errors of :func:`build_model`.
     """
     env = simulator_environment()
     command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
                "-O3", *UNKNOWN, *RULE_OPTIONS, "bench.vlt", *_trace(waves), next(iter(sources)), f"{top}.v", "bench.sv"]
-    return _build(verilog, top, {**sources, "bench.sv": wrapper, "bench.vlt": RULES}, command, env, waves, level)
+    command, rules = _in_parts(verilog, top, command, RULES)
+    return _build(verilog, top, {**sources, "bench.sv": wrapper, "bench.vlt": rules}, command, env, waves, level)
 
 
 def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], Mapping[str, str]]) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import time
 from types import SimpleNamespace
 
@@ -299,6 +300,47 @@ def test_model_of_parts_is_that_of_the_whole(monkeypatch, tmp_path):
         assert np.array_equal(whole.outputs["o"], run_of_parts.outputs["o"])
         assert np.array_equal(whole.output_cycles["o"], run_of_parts.output_cycles["o"])
     assert waved.waves is not None and waved.waves.stat().st_size > 1000
+
+
+#: Feeds an item in each of four clocks and prints what comes out.
+FEED = """#include <cstdio>
+#include "Vtop.h"
+#include "verilated.h"
+int main(int argc, char** argv) {
+    VerilatedContext context;
+    context.commandArgs(argc, argv);
+    Vtop top{&context};
+    for (int n = 0; n < 10; n++) {
+        top.rst = n < 2;
+        top.valid_in = n >= 2 && n < 6;
+        top.payload_in = 7 * n;
+        top.clk = 0; top.eval();
+        if (top.valid_out) std::printf("%d ", top.payload_out);
+        top.clk = 1; top.eval();
+    }
+    top.final();
+}
+"""
+AROUND = """module bench(input wire clk, input wire rst, input wire valid_in, input wire [15:0] payload_in, output wire valid_out,
+  output wire [15:0] payload_out);
+  wire ready;
+  chain unit(.clk(clk), .rst(rst), .i__payload(payload_in), .i__valid(valid_in), .i__ready(ready), .o__payload(payload_out),
+    .o__valid(valid_out), .o__ready(1'b1));
+endmodule
+"""
+
+
+@pytest.mark.slow
+def test_driver_of_parts_is_that_of_the_whole(monkeypatch):
+    """A program of its own, too, gets a part that is compiled once for all its instances."""
+    seen = []
+    for threshold in (build.REPEATED_TEXT, 1):
+        monkeypatch.setattr(build, "REPEATED_TEXT", threshold)
+        monkeypatch.setattr(build, "PART_TEXT", threshold)
+        folder = build.build_driver(CHAIN, "chain", AROUND, {"feed.cpp": FEED})
+        assert ('hier_block -module "chain_register"' in (folder / "bench.vlt").read_text()) is (threshold == 1)
+        seen.append(subprocess.run([folder / "bench"], capture_output=True, text=True, check=True).stdout.split())
+    assert seen[0] == seen[1] == ["16", "23", "30", "37"]
 
 
 def test_parts_begin_at_random_too(monkeypatch):
