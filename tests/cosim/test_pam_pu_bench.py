@@ -69,12 +69,14 @@ def test_a_beat_every_clock_at_128(name):
         # The next beat waits while the unit holds one for its further queries, and within a phase for nothing else.
         clocks = config.burst_clocks(queries)
         waits = log.stalled["kv"] - (clocks - 1) * log.moved["kv"]
-        assert (waits[:2] == 0).all()
-        # From the first beat to the last result: a beat and query a clock and multiplier, the softmax that nothing hides,
-        # the way out.
+        # Several multipliers per lane take Q faster than its port brings a beat a clock, so the first token waits for Q.
+        loading = max(0, config.chunks(128) * (queries - clocks) - 1)
+        assert waits[:2].tolist() == [loading, 0]
+        # From the first beat to the last result: a beat and query a clock and multiplier, Q at first, the softmax that
+        # nothing hides, the way out.
         spent = log.end_cycle - log.first["kv"][moved].min() + 1
         exposed = int(waits[3])
-        assert spent == (beats - 1) * clocks + 1 + exposed + latency["last_v_to_last_result"]
+        assert spent == (beats - 1) * clocks + 1 + loading + exposed + latency["last_v_to_last_result"]
         # A unit with two tiles of scores hides all but the last, but one whose K lasts less long than the softmax.
         tiles = len(config.tiles(n))
         gaps = 1 if config.score_tiles == 2 else tiles
