@@ -321,8 +321,8 @@ int main(int argc, char** argv) {
     top.final();
 }
 """
-AROUND = """module bench(input wire clk, input wire rst, input wire valid_in, input wire [15:0] payload_in, output wire valid_out,
-  output wire [15:0] payload_out);
+AROUND = """module bench(input wire clk, input wire rst, input wire valid_in, input wire [15:0] payload_in,
+  output wire valid_out, output wire [15:0] payload_out);
   wire ready;
   chain unit(.clk(clk), .rst(rst), .i__payload(payload_in), .i__valid(valid_in), .i__ready(ready), .o__payload(payload_out),
     .o__valid(valid_out), .o__ready(1'b1));
