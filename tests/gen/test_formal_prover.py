@@ -102,6 +102,19 @@ def test_bounded_check_is_no_proof(tmp_path):
     assert prove(Counter(40, at_most(39)), depth=41, trace_dir=tmp_path).status == "counterexample"
 
 
+def test_some_assertions_alone(tmp_path):
+    """Assertions that are left out neither fail nor help; a message that none has is an error."""
+    def check(m, counter):
+        m.d.comb += [Assert(counter.value <= 9, "the limit is kept"), Assert(counter.value <= 8, "another limit is kept"),
+                     Assume(counter.value != 40, "no forty")]
+
+    result = prove(Counter(9, check), trace_dir=tmp_path, only=("the limit",))
+    assert (result.status, result.assertions) == ("proved", 1)
+    assert prove(Counter(9, check), trace_dir=tmp_path, only=("another", "the limit")).status == "counterexample"
+    with pytest.raises(ValueError, match="No assertion has the message 'no forty'"):
+        prove(Counter(9, check), trace_dir=tmp_path, only=("the limit", "no forty"))
+
+
 def test_nothing_to_prove_is_no_proof():
     result = prove(Counter(9, lambda m, counter: None))
     assert (result.status, result.detail) == ("unknown", "there is no assertion in the netlist")
