@@ -46,7 +46,7 @@ lint: $(READY)
 
 setup: $(READY)
 
-$(READY): requirements.lock pyproject.toml tools/setup.sh
+$(READY): requirements.lock pyproject.toml tools/setup.sh tools/install.py
 	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)"
 	touch $@
 
@@ -54,7 +54,7 @@ $(FULL): $(READY) $(DOCS_READY)
 	PYTHON="$(PYTHON)" sh tools/setup.sh "$(VENV)" full
 	touch $@
 
-$(DOCS_READY): requirements-docs.lock tools/setup.sh
+$(DOCS_READY): requirements-docs.lock tools/setup.sh tools/install.py
 	PYTHON="$(PYTHON)" sh tools/setup.sh "$(DOCS_VENV)" docs
 	touch $@
 

@@ -42,5 +42,5 @@ if [ -n "$packages" ]; then
 fi
 echo "setting up $venv (packages from $lock)" >&2
 [ -x "$venv/bin/python" ] || "$python" -m venv "$venv"
-"$venv/bin/python" -m pip install -q --disable-pip-version-check --require-hashes -r "$lock"
+"$venv/bin/python" tools/install.py "$lock"
 [ "${2:-}" = docs ] || "$venv/bin/python" -m pip install -q --disable-pip-version-check --no-deps --no-build-isolation -e .
