@@ -57,6 +57,7 @@ CROSSOVER, CONTEXTS = (MODEL, "qwen1.5-72b"), (512, 1024, 2048, 4096, 8192, 1638
 def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     """Run the demo; files go to ``output``, the table to standard output."""
     began = time.perf_counter()
+    os.environ.setdefault(LEVEL, "0")  # few clocks are simulated: the compiler need not optimise the models
     stage = 0
 
     def tell(text: str) -> None:
@@ -70,14 +71,15 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
 
     tell(f"generating {UNIT} {PRESET}")
     paths = write_files(folder / "rtl", generated_files(selection))
-    tell(f"co-simulating against the functional model, data at the cycles of {MEMORY}, and synthesising beside it")
-    asked = (measurement_of("sim", selection, memory=MEMORY, tokens=TOKENS, head_dim=128),
-             measurement_of("synth", selection))
-    made = measure_all(asked, None, lambda text: log(f"           {text}"))
-    results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
-    sim, synth = results["sim"], results["synth"]
     tell(f"beside the next steps, decoding {GENERATED} tokens of a language model with {DECODED}, head {HEAD} in Verilog")
     with _Decoding(folder) as decoding:
+        tell(f"co-simulating against the functional model, data at the cycles of {MEMORY}, and synthesising beside it")
+        asked = (measurement_of("sim", selection, memory=MEMORY, tokens=TOKENS, head_dim=128),
+                 measurement_of("synth", selection))
+        made = measure_all(asked, None, lambda text: log(f"           {text}"))
+        results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
+        sim, synth = results["sim"], results["synth"]
+
         tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
         channel = _channel(selection, sim)
         require_equal(channel)
@@ -132,11 +134,9 @@ class _Decoding:
         arguments = ["decode", "--prompt", str(folder / PROMPT_FILE), "--system", DECODED, "--tokens", str(GENERATED),
                      "--rtl", HEAD, "--compare", ",".join(COMPARED)]
         self.command = " ".join(["bankside", *arguments])
-        # Few clocks are simulated: the compiler need not optimise the model.
-        environment = {LEVEL: "0", **os.environ}
         self._out, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pipes could fill up
         self._process = subprocess.Popen([sys.executable, "-m", "bankside", *arguments, "--json"], stdout=self._out,
-                                         stderr=self._said, env=environment, start_new_session=True)
+                                         stderr=self._said, start_new_session=True)
 
     def __enter__(self) -> Self:
         return self
