@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Install the packages of a lock file into the environment of the Python that runs this: `install.py LOCK`.
 
-uv installs them: it loads and unpacks packages side by side, so a new environment takes seconds. uv is itself a package of
-requirements.lock, and pip installs it. uv does not read the settings of pip, so this passes on those that say where
-packages come from. If there is no uv for this machine, or if it fails, pip installs the packages.
+Packages are loaded and unpacked side by side by uv, so a new environment takes seconds. The lock file requirements.lock
+pins uv too, and pip installs it. As uv does not read the settings of pip, it gets those that say where packages come from.
+If there is no uv for this machine, or if it fails, pip installs the packages.
 """
 
 import ast
