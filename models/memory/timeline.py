@@ -207,12 +207,13 @@ def _bank(log: IssueLog, places: np.ndarray) -> list[Slice]:
     until = 0                                   # end of the last access
     access = max(memory.bank_cycles, 1)
     cycles = log.cycles[places].tolist()
-    nexts = [*cycles[1:], log.last + 1]
+    stop = log.last + 1                         # nothing is shown from here on
+    nexts = [*cycles[1:], stop]
 
     def flush() -> None:
         if run:
             name, row, first, last, number = run
-            out.append((first, last - first + access, name if number == 1 else f"{name} x{number}", "column",
+            out.append((first, min(last + access, stop) - first, name if number == 1 else f"{name} x{number}", "column",
                         {"command": name, "row": row, "accesses": number}))
             run.clear()
 
@@ -220,7 +221,7 @@ def _bank(log: IssueLog, places: np.ndarray) -> list[Slice]:
         nonlocal opened
         flush()
         if opened is not None:
-            end = max(at, until, opened[0] + 1)
+            end = min(max(at, until, opened[0] + 1), stop)
             out.append((opened[0], end - opened[0], f"row {opened[1]}", "row", {"row": opened[1]}))
             opened = None
 

@@ -432,6 +432,20 @@ def test_timeline_that_is_too_long(cli, place, monkeypatch):
     assert f"the timeline ends with cycle {head['last_cycle']} of {whole['cycles']}" in done.err
 
 
+def test_timeline_that_ends_within_an_access(cli, place):
+    """The last access is shown up to the end, as its row is."""
+    write(place, "t.aim", "R MEM 0 1 0", "AiM EOC")
+    cli("time", "t.aim", "--timeline", "whole.json")
+    found, _ = slices(place / "whole.json")
+    access = next(e["args"] for e in found["channel 0", "bank 1"] if e["cat"] == "column")
+    assert access["cycles"] > 1
+    cli("time", "t.aim", "--timeline", "t.json", "--timeline-cycles", f"0:{access['cycle']}")
+    found, _ = slices(place / "t.json")
+    assert all(nested(events) for events in found.values())
+    assert {e["args"]["cycle"] + e["args"]["cycles"] for e in found["channel 0", "bank 1"] if e["cat"] != "activate"} == {
+        access["cycle"] + 1}
+
+
 @given(program=aim_programs(), first=st.integers(0, 300), span=st.integers(0, 300))
 @settings(max_examples=15, suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_log_of_an_aim_program(front_end, program, first, span):
