@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Install the packages of a lock file into the environment of the Python that runs this: `install.py LOCK`.
 
 Packages are loaded and unpacked side by side by uv, so a new environment takes seconds. The lock file requirements.lock
