@@ -409,7 +409,8 @@ def _table(lines: Iterator[str], needed: tuple[str, ...], optional: tuple[str, .
             header = [field.strip() for field in fields]
             for name in needed:
                 if name not in header:
-                    raise ValueError(f"no column '{name}' in the header; found {', '.join(header[:8])}")
+                    raise ValueError(f"no column '{name}' in the header; found "
+                                     f"{', '.join(_short(field) for field in header[:8])}")
             yield None
         elif len(fields) != len(header):
             raise ValueError(f"{len(fields)} columns, the header has {len(header)}")
