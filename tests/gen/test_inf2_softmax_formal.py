@@ -54,7 +54,7 @@ def depth_of(config):
     """Cycles of the bounded proofs.
 
     With division a first result is there after 13 cycles (on the chip) or 15 (streamed). Without it, this takes 9 cycles,
-    and a first sum takes 11. So at least 11 cycles follow the first result.
+    and a first sum takes 11. So at least 11 cycles follow the first result, and 9 the first sum.
     """
     return 26 if config.divides else 20
 
