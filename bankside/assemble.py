@@ -53,11 +53,17 @@ def _sizes(config: CentDecoderConfig, words: np.ndarray) -> dict[str, Any]:
 
     codes, counts = np.unique(words[:, 0], return_counts=True)
     kinds = {BY_OPCODE[code].mnemonic: count for code, count in zip(codes.tolist(), counts.tolist(), strict=True)}
-    return {"instructions": len(words), "bytes": int(words.size), "buffer_bytes": config.buffer_bytes, "mnemonics": kinds}
+    return {
+        "instructions": len(words),
+        "bytes": int(words.size),
+        "buffer_bytes": config.buffer_bytes,
+        "mnemonics": kinds,
+    }
 
 
-def assemble_result(file: str, config: CentDecoderConfig, output: str, *, form: str | None = None,
-                    written: Sequence[str] = ()) -> dict[str, Any]:
+def assemble_result(
+    file: str, config: CentDecoderConfig, output: str, *, form: str | None = None, written: Sequence[str] = ()
+) -> dict[str, Any]:
     """Result of ``bankside asm --json``. The words of the text are written to ``output``.
 
     Parameters
@@ -84,16 +90,21 @@ def assemble_result(file: str, config: CentDecoderConfig, output: str, *, form: 
     found = unwritten(program.columns, config.isa, given)
     for one in found[:MAX_WARNINGS]:
         slots = f"slot {one.first}" if one.first == one.last else f"slots {one.first} to {one.last}"
-        warn(f"{file}:{program.lines[one.instruction]}: {one.mnemonic} reads {slots}, which nothing before it has written")
+        warn(
+            f"{file}:{program.lines[one.instruction]}: {one.mnemonic} reads {slots}, which nothing before it has written"
+        )
     if len(found) > MAX_WARNINGS:
-        warn(f"{file}: {len(found) - MAX_WARNINGS} further instructions read slots that nothing before them has written")
+        warn(
+            f"{file}: {len(found) - MAX_WARNINGS} further instructions read slots that nothing before them has written"
+        )
     form = _format(form, output)
     write_files(Path(output).parent, {Path(output).name: hex_words(words) if form == "hex" else words.tobytes()})
     return {"schema": 1, **_sizes(config, words), "unwritten_reads": len(found), "format": form, "file": output}
 
 
-def disassemble_result(file: str, config: CentDecoderConfig, *, form: str | None = None, output: str | None = None
-                       ) -> dict[str, Any]:
+def disassemble_result(
+    file: str, config: CentDecoderConfig, *, form: str | None = None, output: str | None = None
+) -> dict[str, Any]:
     """Result of ``bankside disasm --json``: the text of the words, or with ``output`` the file that it was written to.
 
     Raises
@@ -114,8 +125,10 @@ def disassemble_result(file: str, config: CentDecoderConfig, *, form: str | None
     else:
         data = read_bytes(file, "words of a program", MAX_BYTES)
         if len(data) % WORD_BYTES:
-            raise ConfigError(f"{file}: {len(data)} bytes are not whole words of {WORD_BYTES} bytes (a file in hexadecimal "
-                              f"ends with .hex, or needs --format hex)")
+            raise ConfigError(
+                f"{file}: {len(data)} bytes are not whole words of {WORD_BYTES} bytes (a file in hexadecimal "
+                f"ends with .hex, or needs --format hex)"
+            )
         words = np.frombuffer(data, np.uint8).reshape(-1, WORD_BYTES)
     try:
         lines = disassemble(words, config.isa)
@@ -131,6 +144,8 @@ def disassemble_result(file: str, config: CentDecoderConfig, *, form: str | None
 def size_text(result: dict[str, Any]) -> str:
     """A line about the size of a program, and one about its file."""
     kinds = ", ".join(f"{count} {name}" for name, count in result["mnemonics"].items())
-    out = [f"{result['instructions']} instructions, {result['bytes']} of {result['buffer_bytes']} bytes of the instruction "
-           f"buffer" + (f": {kinds}" if kinds else "")]
+    out = [
+        f"{result['instructions']} instructions, {result['bytes']} of {result['buffer_bytes']} bytes of the instruction "
+        f"buffer" + (f": {kinds}" if kinds else "")
+    ]
     return "\n".join([*out, *([f"written to {result['file']}"] if "file" in result else [])])

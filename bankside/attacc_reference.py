@@ -42,12 +42,23 @@ def compare_reference(system: str, reference: str, changes: Mapping[str, Any] | 
                 continue
             own[column] = _error(value, run.results[column])
             errors.setdefault(column, []).append(own[column])
-        rows.append({"line": run.line, **run.conditions, "results": results, "reference": dict(run.results),
-                     "relative_error": own})
+        rows.append(
+            {
+                "line": run.line,
+                **run.conditions,
+                "results": results,
+                "reference": dict(run.results),
+                "relative_error": own,
+            }
+        )
     errors = {column: errors[column] for column in COMPONENTS if column in errors}
     cycled = [row for row in rows if CYCLES in row["results"]]
     return {
-        "schema": 1, "system": system, "reference": reference, "rows": rows, "components": list(errors),
+        "schema": 1,
+        "system": system,
+        "reference": reference,
+        "rows": rows,
+        "components": list(errors),
         "worst_relative_error": {column: max(map(abs, found)) for column, found in errors.items()},
         "median_relative_error": {column: statistics.median(found) for column, found in errors.items()},
         "cycle_rows": len(cycled),
@@ -63,12 +74,17 @@ def _error(value: float, reference: float) -> float:
 
 def reference_text(result: dict[str, Any]) -> str:
     """The result for people to read."""
-    lines = [f"{result['system']}: {len(result['rows'])} rows of {result['reference']}",
-             f"  cycles exact in {result['exact_cycles']} of {result['cycle_rows']} rows that have them", "",
-             f"  {'component':<20} {'median error':>13} {'worst':>11}"]
+    lines = [
+        f"{result['system']}: {len(result['rows'])} rows of {result['reference']}",
+        f"  cycles exact in {result['exact_cycles']} of {result['cycle_rows']} rows that have them",
+        "",
+        f"  {'component':<20} {'median error':>13} {'worst':>11}",
+    ]
     for column in result["components"]:
-        lines.append(f"  {column:<20} {_percent(result['median_relative_error'][column]):>13} "
-                     f"{_percent(result['worst_relative_error'][column]):>11}")
+        lines.append(
+            f"  {column:<20} {_percent(result['median_relative_error'][column]):>13} "
+            f"{_percent(result['worst_relative_error'][column]):>11}"
+        )
     if result["not_compared"]:
         lines.append(f"  not compared, units on the logic die: {_counts(result['not_compared'])}")
     return "\n".join(lines)

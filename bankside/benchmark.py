@@ -36,12 +36,23 @@ def run(log: Callable[[str], None], pattern: str = "*") -> dict[str, Any]:
 
 
 def _benchmarks() -> list[tuple[str, Callable[[], Iterable[tuple[str, float, str]]]]]:
-    return [("co-simulation of one PU", _cosimulation), ("heads in RTL", _live_heads),
-            ("functional model", _model), ("operators", _operators), ("timing engine", _timing),
-            ("plain requests", _requests), ("AiM traces", _traces), ("CENT's blocks", _blocks),
-            ("CENT's results", _cent_results), ("attacc layers", _layers), ("Verilog generation", _generation),
-            ("system evaluation", _evaluation), ("decode step of pam", _decode_step), ("decoding", _decoding),
-            ("serving", _serving)]
+    return [
+        ("co-simulation of one PU", _cosimulation),
+        ("heads in RTL", _live_heads),
+        ("functional model", _model),
+        ("operators", _operators),
+        ("timing engine", _timing),
+        ("plain requests", _requests),
+        ("AiM traces", _traces),
+        ("CENT's blocks", _blocks),
+        ("CENT's results", _cent_results),
+        ("attacc layers", _layers),
+        ("Verilog generation", _generation),
+        ("system evaluation", _evaluation),
+        ("decode step of pam", _decode_step),
+        ("decoding", _decoding),
+        ("serving", _serving),
+    ]
 
 
 def _cosimulation() -> list[tuple[str, float, str]]:
@@ -62,8 +73,12 @@ def _cosimulation() -> list[tuple[str, float, str]]:
         steps = [Step(tokens, 128, number < 7) for number in range(max(1_000_000 // beats, 1))]
         data = random_episode(config, steps[:1], rng)
         # The queries of a group share K and V.
-        episode = type(data)([Step(s.tokens, s.head_dim, s.more and i < len(steps) - 1) for i, s in enumerate(steps)],
-                             data.q * len(steps), data.k * len(steps), data.v * len(steps))
+        episode = type(data)(
+            [Step(s.tokens, s.head_dim, s.more and i < len(steps) - 1) for i, s in enumerate(steps)],
+            data.q * len(steps),
+            data.k * len(steps),
+            data.v * len(steps),
+        )
         simulate(config, text, [random_episode(config, [Step(1, 128)], rng)])  # builds the model
         began = time.perf_counter()
         outcome = simulate(config, text, [episode])
@@ -102,15 +117,26 @@ def _live_heads() -> list[tuple[str, float, str]]:
                 seconds = time.perf_counter()  # the first one compiles the functional model
                 before = live.figures.clocks
             for layer in range(4):
-                for bank in banks[2 * layer:2 * layer + 2]:
+                for bank in banks[2 * layer : 2 * layer + 2]:
                     live.append(bank, draw(128), draw(128))
-                live.attend([PamRequest(banks[2 * layer + head // 2], draw(128, scale=128**-0.5), 2048 + token,
-                                        Named(2047 + token, layer, head)) for head in range(4)])
+                live.attend(
+                    [
+                        PamRequest(
+                            banks[2 * layer + head // 2],
+                            draw(128, scale=128**-0.5),
+                            2048 + token,
+                            Named(2047 + token, layer, head),
+                        )
+                        for head in range(4)
+                    ]
+                )
         seconds = time.perf_counter() - seconds
         figures = live.figures.plain()
-        return [("pam-hbm, 16 heads at 2048 tokens, a simulator", figures["clocks_per_second"], "clocks/s"),
-                ("two simulators, model and comparison", (figures["clocks"] - before) / seconds, "clocks/s"),
-                ("32 tokens of the 16 heads", 32 * seconds / (tokens - 1), "s")]
+        return [
+            ("pam-hbm, 16 heads at 2048 tokens, a simulator", figures["clocks_per_second"], "clocks/s"),
+            ("two simulators, model and comparison", (figures["clocks"] - before) / seconds, "clocks/s"),
+            ("32 tokens of the 16 heads", 32 * seconds / (tokens - 1), "s"),
+        ]
 
 
 def _model() -> list[tuple[str, float, str]]:
@@ -183,8 +209,9 @@ def _requests() -> list[tuple[str, float, str]]:
     with tempfile.TemporaryDirectory() as folder:
         for what, lines in (("stream", np.arange(count)), ("random", rng.integers(0, 1 << 24, count))):
             path = Path(folder) / what
-            path.write_text("".join(f"{'ST' if n % 3 == 2 else 'LD'} {line * 64:#x}\n"
-                                    for n, line in enumerate(lines.tolist())))
+            path.write_text(
+                "".join(f"{'ST' if n % 3 == 2 else 'LD'} {line * 64:#x}\n" for n, line in enumerate(lines.tolist()))
+            )
             for memory, controller in (("ddr4-3200-jedec", "ramulator"), ("hbm3-5.2", "attacc-simulator")):
 
                 def run(path: Path = path, memory: str = memory, controller: str = controller) -> None:
@@ -226,8 +253,11 @@ def _traces() -> list[tuple[str, float, str]]:
 
 
 #: CENT's evaluation: devices that share a matrix (tensor parallelism), by model, and channels of a block without it.
-_CENT = {"llama-2-7b": (8, (1, 2, 4, 8)), "llama-2-13b": (16, (1, 2, 4, 5, 10, 20)),
-         "llama-2-70b": (10, (1, 2, 4, 8, 16, 32))}
+_CENT = {
+    "llama-2-7b": (8, (1, 2, 4, 8)),
+    "llama-2-13b": (16, (1, 2, 4, 5, 10, 20)),
+    "llama-2-70b": (10, (1, 2, 4, 8, 16, 32)),
+}
 
 
 def _blocks() -> list[tuple[str, float, str]]:
@@ -242,9 +272,14 @@ def _blocks() -> list[tuple[str, float, str]]:
 
     FrontEnd(quirks="aim-simulator").time(block_program(mapping("llama-2-7b", 8), 5))  # compiles
     front_end = FrontEnd(quirks="aim-simulator")
-    out = [(f"Llama2-70B at 4096 tokens, {what}",
-            _cpu(lambda: front_end.time(block_program(mapping("llama-2-70b", 10), 4096))), "s")
-           for what in ("from cold", "seen before")]
+    out = [
+        (
+            f"Llama2-70B at 4096 tokens, {what}",
+            _cpu(lambda: front_end.time(block_program(mapping("llama-2-70b", 10), 4096))),
+            "s",
+        )
+        for what in ("from cold", "seen before")
+    ]
     front_end = FrontEnd(quirks="aim-simulator")
     count = 0
 
@@ -318,9 +353,18 @@ def _decode_step() -> list[tuple[str, float, str]]:
 
 
 #: Shape of the benchmark's model: 4 million random weights.
-_DECODER = {"model_type": "llama", "hidden_size": 256, "num_hidden_layers": 4, "num_attention_heads": 4,
-            "num_key_value_heads": 2, "head_dim": 128, "intermediate_size": 704, "vocab_size": 1024,
-            "max_position_embeddings": 2048, "tie_word_embeddings": True}
+_DECODER = {
+    "model_type": "llama",
+    "hidden_size": 256,
+    "num_hidden_layers": 4,
+    "num_attention_heads": 4,
+    "num_key_value_heads": 2,
+    "head_dim": 128,
+    "intermediate_size": 704,
+    "vocab_size": 1024,
+    "max_position_embeddings": 2048,
+    "tie_word_embeddings": True,
+}
 
 
 def _decoding() -> Iterator[tuple[str, float, str]]:
@@ -338,15 +382,18 @@ def _decoding() -> Iterator[tuple[str, float, str]]:
         path = Path(folder) / "config.json"
         path.write_text(json.dumps(_DECODER))
         shape = load_model(path)
-    tensors = {name: (rng.normal(size=size) * size[-1]**-0.5 if len(size) > 1 else np.ones(size)).astype(np.float32)
-               for name, size in expected_tensors(shape).items()}
-    model = Model(Path("."), shape, tensors, None, 1e-5, 10000.0**(-np.arange(64) / 64))
+    tensors = {
+        name: (rng.normal(size=size) * size[-1] ** -0.5 if len(size) > 1 else np.ones(size)).astype(np.float32)
+        for name, size in expected_tensors(shape).items()
+    }
+    model = Model(Path("."), shape, tensors, None, 1e-5, 10000.0 ** (-np.arange(64) / 64))
     tokens = rng.integers(0, shape.vocab_size, 2048)
     exact = {count: teacher_forced(model, make_backend("float32"), tokens[:count]) for count in (40, 512, 2048)}
 
     def seconds(name: str, count: int) -> float:
-        return _cpu(lambda: compare(model, teacher_forced(model, make_backend(name), tokens[:count],
-                                                          reference=exact[count])))
+        return _cpu(
+            lambda: compare(model, teacher_forced(model, make_backend(name), tokens[:count], reference=exact[count]))
+        )
 
     for name in (*BACKENDS, "quest-256-pam"):
         seconds(name, 40)  # compiles

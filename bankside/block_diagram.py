@@ -44,8 +44,12 @@ def block_diagram(unit: Unit, preset: str) -> str:
     found = [_block(port, count) for port, count in port_rows(config.ports())]
     sides = [[one for one in found if one.port.is_input], [one for one in found if not one.port.is_input]]
     heading = [*textwrap.wrap(unit.summary, 32), *textwrap.wrap(f"preset {preset}", 36)]
-    parts = [(name, textwrap.wrap(part_text(value).replace("`", ""), 34)) for name in type(config).model_fields
-             for value in [getattr(config, name)] if isinstance(value, BaseModel) and part_text(value)]
+    parts = [
+        (name, textwrap.wrap(part_text(value).replace("`", ""), 34))
+        for name in type(config).model_fields
+        for value in [getattr(config, name)]
+        if isinstance(value, BaseModel) and part_text(value)
+    ]
     inside = 34 + 15 * len(heading) + sum(34 + 14 * len(lines) for _, lines in parts)
     height = max(inside, *(sum(one.height for one in side) for side in sides)) + 2 * _MARGIN
     width = 2 * _SIDE + _BOX + 2 * _MARGIN
@@ -87,22 +91,29 @@ def _block(port: Port, count: int) -> _Block:
 
 
 def _description(sides: Sequence[Sequence[_Block]]) -> str:
-    return " ".join(f"{word}: {', '.join(f'{one.port.name} ({one.label})' for one in blocks)}."
-                    for word, blocks in zip(("Inputs", "Outputs"), sides, strict=True) if blocks)
+    return " ".join(
+        f"{word}: {', '.join(f'{one.port.name} ({one.label})' for one in blocks)}."
+        for word, blocks in zip(("Inputs", "Outputs"), sides, strict=True)
+        if blocks
+    )
 
 
 def _inside(name: str, heading: Sequence[str], parts: Sequence[tuple[str, Sequence[str]]]) -> Iterator[str]:
     left, middle, y = _MARGIN + _SIDE, _MARGIN + _SIDE + _BOX / 2, _MARGIN + 24
-    yield (f'<text x="{middle:g}" y="{y}" text-anchor="middle" font-size="15" font-weight="bold" fill="{_INK}">'
-           f'{escape(name)}</text>')
+    yield (
+        f'<text x="{middle:g}" y="{y}" text-anchor="middle" font-size="15" font-weight="bold" fill="{_INK}">'
+        f"{escape(name)}</text>"
+    )
     for line in heading:
         y += 15
         yield f'<text x="{middle:g}" y="{y}" text-anchor="middle" fill="{_INK}">{escape(line)}</text>'
     for part, text in parts:
         y += 10
         high = 24 + 14 * len(text)
-        yield (f'<rect x="{left + 10}" y="{y}" width="{_BOX - 20}" height="{high}" rx="4" fill="{_PART}" '
-               'stroke="#8a6d1f"/>')
+        yield (
+            f'<rect x="{left + 10}" y="{y}" width="{_BOX - 20}" height="{high}" rx="4" fill="{_PART}" '
+            'stroke="#8a6d1f"/>'
+        )
         y += 17
         yield f'<text x="{left + 18}" y="{y}" font-weight="bold" fill="{_INK}">{escape(part)}</text>'
         for line in text:
@@ -117,16 +128,20 @@ def _drawn(one: _Block, side: int, top: int) -> Iterator[str]:
     start = _MARGIN if side == 0 else _MARGIN + _SIDE + _BOX
     stop, thick = start + _SIDE, 4 if port.stream else 1.5
     text = start + (4 if side == 0 else 14)
-    yield (f'<text x="{text}" y="{top + _ROW - 4}" fill="{_INK}"><tspan font-weight="bold">{escape(port.name)}</tspan>'
-           f'<tspan dx="8">{escape(one.label)}</tspan></text>')
+    yield (
+        f'<text x="{text}" y="{top + _ROW - 4}" fill="{_INK}"><tspan font-weight="bold">{escape(port.name)}</tspan>'
+        f'<tspan dx="8">{escape(one.label)}</tspan></text>'
+    )
     yield f'<path d="M{start} {line} H{stop - 8}" stroke="{_EDGE}" stroke-width="{thick:g}" fill="none"/>'
     yield f'<path d="M{stop - 10} {line - 5} L{stop} {line} L{stop - 10} {line + 5} z" fill="{_EDGE}"/>'
     y = line + 6
     for cells in one.cells:
         x = float(text)
         for name, width in cells:
-            yield (f'<rect x="{x:g}" y="{y}" width="{width:g}" height="{_CELL - 2}" fill="{_FIELD}" stroke="{_EDGE}" '
-                   'stroke-width="0.7"/>')
+            yield (
+                f'<rect x="{x:g}" y="{y}" width="{width:g}" height="{_CELL - 2}" fill="{_FIELD}" stroke="{_EDGE}" '
+                'stroke-width="0.7"/>'
+            )
             yield f'<text x="{x + 5:g}" y="{y + 12}" font-size="11" fill="{_INK}">{escape(name)}</text>'
             x += width
         y += _CELL

@@ -64,11 +64,21 @@ def contents() -> dict[str, Any]:
     for name, meaning in PARTS.items():
         entries = _entries(name)
         unused_s = now - max((entry.used for entry in entries), default=now)
-        parts.append({"part": name, "holds": meaning, "entries": len(entries),
-                      "size_bytes": sum(entry.size_bytes for entry in entries),
-                      "days_since_use": round(unused_s / 86400, 1) if entries else None})
-    return {"schema": 1, "folder": str(cache_folder()), "parts": parts,
-            "size_bytes": sum(part["size_bytes"] for part in parts)}
+        parts.append(
+            {
+                "part": name,
+                "holds": meaning,
+                "entries": len(entries),
+                "size_bytes": sum(entry.size_bytes for entry in entries),
+                "days_since_use": round(unused_s / 86400, 1) if entries else None,
+            }
+        )
+    return {
+        "schema": 1,
+        "folder": str(cache_folder()),
+        "parts": parts,
+        "size_bytes": sum(part["size_bytes"] for part in parts),
+    }
 
 
 def prune(days: float) -> dict[str, Any]:
@@ -107,8 +117,10 @@ def cache_text(result: dict[str, Any]) -> str:
     lines = [result["folder"]]
     for part in result["parts"]:
         if part["entries"]:
-            lines.append(f"  {part['part']:<10} {_mib(part['size_bytes']):>12}  {part['entries']:>5} entries, last used "
-                         f"{part['days_since_use']:g} days ago  {part['holds']}")
+            lines.append(
+                f"  {part['part']:<10} {_mib(part['size_bytes']):>12}  {part['entries']:>5} entries, last used "
+                f"{part['days_since_use']:g} days ago  {part['holds']}"
+            )
     lines.append(f"  {'all':<10} {_mib(result['size_bytes']):>12}")
     if "removed_entries" in result:
         lines.append(f"removed {result['removed_entries']} entries, {_mib(result['removed_bytes'])}")

@@ -11,9 +11,17 @@ from bankside.constraints.errors import ConfigError
 __all__ = ["compile_result", "compile_text"]
 
 
-def compile_result(model: str, system: str, *, tokens: int, operator: str | None = None, listing: bool = False,
-                   output: str | None = None, records: str | None = None,
-                   changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+def compile_result(
+    model: str,
+    system: str,
+    *,
+    tokens: int,
+    operator: str | None = None,
+    listing: bool = False,
+    output: str | None = None,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
     """Result of ``bankside compile --json``. With ``output``, the words of the program are written to that file, one
     line for each line of the command buffer. They are in hexadecimal, as ``$readmemh`` takes them.
 
@@ -40,14 +48,17 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
     shape = load_model(model)
     loaded = load_system(system, changes)
     if not isinstance(loaded, LolPimSystem):
-        able = ", ".join(name for name in system_names()
-                         if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem))
+        able = ", ".join(
+            name for name in system_names() if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem)
+        )
         raise ConfigError(f"{loaded.name} has no modules to compile programs for (systems with modules: {able})")
     note_sources(compile_result, type(loaded))
     if loaded.sharing(shape) > 1:
-        raise ConfigError(f"{shape.name} on {loaded.name}: programs are compiled for whole heads, and with tensor "
-                          f"parallelism of {loaded.tp} {loaded.sharing(shape)} modules share a head; it has "
-                          f"{shape.heads} heads")
+        raise ConfigError(
+            f"{shape.name} on {loaded.name}: programs are compiled for whole heads, and with tensor "
+            f"parallelism of {loaded.tp} {loaded.sharing(shape)} modules share a head; it has "
+            f"{shape.heads} heads"
+        )
     not_measured: list[str] = []
     try:
         loaded.prepare(shape, RecordFolder(records), False)
@@ -55,17 +66,27 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
         not_measured = list(missing.commands)
     compiled = compile_model(loaded, shape, tokens, operator)
     result: dict[str, Any] = {
-        "schema": 1, "model": shape.name, "system": loaded.name, "tokens": tokens,
-        "parallelism": {"tensor": loaded.tp, "pipeline": loaded.pp}, "layers": compiled.layers,
-        "patterns": compiled.patterns, "operators": [asdict(row) for row in compiled.rows],
-        "registers": compiled.registers, "virtual_rows": compiled.virtual_rows, "warnings": compiled.warnings,
-        "not_measured": not_measured}
+        "schema": 1,
+        "model": shape.name,
+        "system": loaded.name,
+        "tokens": tokens,
+        "parallelism": {"tensor": loaded.tp, "pipeline": loaded.pp},
+        "layers": compiled.layers,
+        "patterns": compiled.patterns,
+        "operators": [asdict(row) for row in compiled.rows],
+        "registers": compiled.registers,
+        "virtual_rows": compiled.virtual_rows,
+        "warnings": compiled.warnings,
+        "not_measured": not_measured,
+    }
     if compiled.program.body and (loaded.spec.features.lazy_allocation or listing or output is not None):
         if loaded.unit.partition == "token":
             config = PRESETS[loaded.spec.dispatcher.preset]
             if compiled.virtual_rows > config.table_entries:
-                raise ConfigError(f"a request of {shape.max_context} tokens needs {compiled.virtual_rows} rows, the "
-                                  f"table of the dispatcher has {config.table_entries}")
+                raise ConfigError(
+                    f"a request of {shape.max_context} tokens needs {compiled.virtual_rows} rows, the "
+                    f"table of the dispatcher has {config.table_entries}"
+                )
             words = encode_program(compiled.program, config.encoding, layer=True)
             result["program"] = {"lines": len(words), "bytes": int(words.nbytes), "buffer_bytes": config.command_bytes}
             if listing:
@@ -85,8 +106,10 @@ def compile_result(model: str, system: str, *, tokens: int, operator: str | None
 def compile_text(result: dict[str, Any]) -> str:
     """The execution table, and the program on request."""
     split = result["parallelism"]
-    out = [f"{result['model']} on {result['system']}, tensor {split['tensor']}, pipeline {split['pipeline']}: one layer of "
-           f"{result['layers']} of a stage, one request of {result['tokens']} tokens, one module"]
+    out = [
+        f"{result['model']} on {result['system']}, tensor {split['tensor']}, pipeline {split['pipeline']}: one layer of "
+        f"{result['layers']} of a stage, one request of {result['tokens']} tokens, one module"
+    ]
     out += [f"warning: {text}" for text in result["warnings"]]
     out += [f"recognised: {'; '.join(result['patterns'])}", ""]
     head = ("operator", "where", "shape", "partition", "communication", "commands", "cycles", "us")
@@ -94,20 +117,37 @@ def compile_text(result: dict[str, Any]) -> str:
     for row in result["operators"]:
         commands = ", ".join(f"{count} {name}" for name, count in row["commands"].items())
         cycles, took = row["cycles"], row["microseconds"]
-        rows.append((row["operator"], row["where"], row["shape"], row["partition"], row["communication"], commands or "-",
-                     "-" if cycles is None else str(cycles), "-" if took is None else f"{took:.2f}"))
+        rows.append(
+            (
+                row["operator"],
+                row["where"],
+                row["shape"],
+                row["partition"],
+                row["communication"],
+                commands or "-",
+                "-" if cycles is None else str(cycles),
+                "-" if took is None else f"{took:.2f}",
+            )
+        )
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
     for row in rows:
-        out.append("  ".join(text.rjust(width) if k >= 6 else text.ljust(width)
-                             for k, (text, width) in enumerate(zip(row, widths, strict=True))).rstrip())
+        out.append(
+            "  ".join(
+                text.rjust(width) if k >= 6 else text.ljust(width)
+                for k, (text, width) in enumerate(zip(row, widths, strict=True))
+            ).rstrip()
+        )
     missing = [command for command in result["not_measured"] if "pim-hub" in command]
     if missing and any(row["microseconds"] is None for row in result["operators"]):
         out.append(f"time of the hub: not measured yet; {' and '.join(missing)}")
     program = result.get("program")
     if program and "lines" in program:
-        out += ["", f"program of a layer: {program['lines']} lines, {program['bytes']} of {program['buffer_bytes']} "
-                    f"bytes of the command buffer; {result['registers']} registers; a request of the longest context has "
-                    f"{result['virtual_rows']} rows"]
+        out += [
+            "",
+            f"program of a layer: {program['lines']} lines, {program['bytes']} of {program['buffer_bytes']} "
+            f"bytes of the command buffer; {result['registers']} registers; a request of the longest context has "
+            f"{result['virtual_rows']} rows",
+        ]
         if "file" in program:
             out.append(f"written to {program['file']}")
     if program and "listing" in program:

@@ -30,8 +30,9 @@ def complete(parser: argparse.ArgumentParser) -> None:
 class _Names(BaseCompleter):
     """Possible values of an argument; files if nothing better is known."""
 
-    def __call__(self, *, prefix: str, action: argparse.Action, parser: argparse.ArgumentParser,
-                 parsed_args: argparse.Namespace) -> Any:
+    def __call__(
+        self, *, prefix: str, action: argparse.Action, parser: argparse.ArgumentParser, parsed_args: argparse.Namespace
+    ) -> Any:
         unit = getattr(parsed_args, "unit", None) or getattr(parsed_args, "target", None)
         if action.dest in NAMES:
             names = pkgutil.resolve_name(NAMES[action.dest])
@@ -55,15 +56,20 @@ def targets() -> list[str]:
 
 #: Names that complete an argument, by its name in argparse: a mapping, or a function that lists them.
 NAMES = {
-    "unit": "bankside.registry:UNITS", "target": f"{__name__}:targets",
-    "system": "bankside.models.systems:system_names", "model": "bankside.models.llm:model_names",
-    "memory": "bankside.constraints.memory:available", "library": "bankside.synthesis.libraries:available",
+    "unit": "bankside.registry:UNITS",
+    "target": f"{__name__}:targets",
+    "system": "bankside.models.systems:system_names",
+    "model": "bankside.models.llm:model_names",
+    "memory": "bankside.constraints.memory:available",
+    "library": "bankside.synthesis.libraries:available",
     "fpga": "bankside.synthesis.fpga:FAMILIES",
-    "workload": "bankside.models.serving.workloads:workload_names", "paper": "bankside.models.papers:paper_names",
+    "workload": "bankside.models.serving.workloads:workload_names",
+    "paper": "bankside.models.papers:paper_names",
 }
 
 #: The same for arguments that depend on the unit of the line.
 OF_THE_UNIT: dict[str, Callable[[Unit], Iterable[str]]] = {
-    "preset": lambda unit: unit.presets, "sets": lambda unit: [f"{key}=" for key in unit.config.model_fields],
+    "preset": lambda unit: unit.presets,
+    "sets": lambda unit: [f"{key}=" for key in unit.config.model_fields],
     "axes": lambda unit: [f"{key}=" for key in (*unit.config.model_fields, *unit.workload.options())],
 }

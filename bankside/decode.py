@@ -57,12 +57,14 @@ def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
     most = model.shape.max_context
     if tokens + more > most:
         behind = f" and {more} behind it" if more else ""
-        raise ConfigError(f"{file}: {tokens} tokens{behind} are beyond the {most} positions that {model.shape.name} was "
-                          "made for")
+        raise ConfigError(
+            f"{file}: {tokens} tokens{behind} are beyond the {most} positions that {model.shape.name} was made for"
+        )
 
 
-def step_cost(system: str | None, shape: ModelShape, context: int, records: str | None,
-              selected: StepSelection | None = None) -> tuple[dict[str, Any], list[str]]:
+def step_cost(
+    system: str | None, shape: ModelShape, context: int, records: str | None, selected: StepSelection | None = None
+) -> tuple[dict[str, Any], list[str]]:
     """Time, energy and records of a token's step by key of the result, and notes, from the system's model.
 
     A single request attends to ``context`` tokens. If the system's model takes runs, the request reads what the last
@@ -70,8 +72,13 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
     """
     from bankside.models.systems import MissingRecord, load_system
 
-    none: dict[str, Any] = {"time_per_token_us": None, "energy_per_token_mj": None, "time_breakdown_us": None,
-                            "time_line": None, "records": []}
+    none: dict[str, Any] = {
+        "time_per_token_us": None,
+        "energy_per_token_mj": None,
+        "time_breakdown_us": None,
+        "time_line": None,
+        "records": [],
+    }
     if system is None:
         return none, ["no system has the time and energy of this step"]
     loaded = load_system(system)
@@ -94,13 +101,23 @@ def step_cost(system: str | None, shape: ModelShape, context: int, records: str 
         return none, [f"no time and energy of the step: {problem}"]
     best, result = min(found, key=lambda pair: pair[1].tpot_ms)
     split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
-    return ({"time_per_token_us": result.tpot_ms * 1e3, "energy_per_token_mj": result.energy_mj_per_token,
-             "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
-             "time_line": _time_line(best, shape, context),
-             "records": list(best.sources)},
-            [f"time and energy are from the model of {best.name}{split}, one request that "
-             + (f"attends to {context} tokens" if best.selected is None else
-                f"reads the last token's selections among {context} tokens")])
+    return (
+        {
+            "time_per_token_us": result.tpot_ms * 1e3,
+            "energy_per_token_mj": result.energy_mj_per_token,
+            "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
+            "time_line": _time_line(best, shape, context),
+            "records": list(best.sources),
+        },
+        [
+            f"time and energy are from the model of {best.name}{split}, one request that "
+            + (
+                f"attends to {context} tokens"
+                if best.selected is None
+                else f"reads the last token's selections among {context} tokens"
+            )
+        ],
+    )
 
 
 def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any]:
@@ -108,9 +125,14 @@ def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any
     view = system.timeline(shape, context=context, batch=1)
     whole = view.layers == view.of_layers and len(view.spans) <= SPANS
     spans = view.spans if whole else [span for span in view.spans if span.args.get("layer", -1) == 0][:SPANS]
-    return {"layers": view.of_layers if whole else 1, "of_layers": view.of_layers,
-            "spans": [{"track": span.track, "name": span.name, "start_us": span.start_s * 1e6,
-                       "us": span.seconds * 1e6} for span in spans]}
+    return {
+        "layers": view.of_layers if whole else 1,
+        "of_layers": view.of_layers,
+        "spans": [
+            {"track": span.track, "name": span.name, "start_us": span.start_s * 1e6, "us": span.seconds * 1e6}
+            for span in spans
+        ],
+    }
 
 
 def _reads(reads: np.ndarray | None) -> dict[str, Any] | None:
@@ -121,9 +143,14 @@ def _reads(reads: np.ndarray | None) -> dict[str, Any] | None:
     if reads is None:
         return None
     tokens = reads[:, 0].astype(np.int64)
-    return {"unit_tokens": UNIT_TOKENS, "row_tokens": ROW_TOKENS, "tokens": tokens.tolist(),
-            **{name: reads[:, 1 + n].tolist() for n, name in enumerate(READS)},
-            "units_of_all": (-(-tokens // UNIT_TOKENS)).tolist(), "rows_of_all": (-(-tokens // ROW_TOKENS)).tolist()}
+    return {
+        "unit_tokens": UNIT_TOKENS,
+        "row_tokens": ROW_TOKENS,
+        "tokens": tokens.tolist(),
+        **{name: reads[:, 1 + n].tolist() for n, name in enumerate(READS)},
+        "units_of_all": (-(-tokens // UNIT_TOKENS)).tolist(),
+        "rows_of_all": (-(-tokens // ROW_TOKENS)).tolist(),
+    }
 
 
 def _waveform(wave: Waveform | None) -> dict[str, Any] | None:
@@ -134,19 +161,37 @@ def _waveform(wave: Waveform | None) -> dict[str, Any] | None:
         return None
     ports = {port.name: port for port in streams(wave.part.config)}
     cycles = max((len(one.valid) for one in wave.streams.values()), default=0)
-    results = [int(np.flatnonzero(one.valid)[0]) for name, one in wave.streams.items()
-               if not ports[name].is_input and one.valid.any()]
+    results = [
+        int(np.flatnonzero(one.valid)[0])
+        for name, one in wave.streams.items()
+        if not ports[name].is_input and one.valid.any()
+    ]
     windows = [(0, min(CYCLES * 2, cycles))]
     if results and min(results) + CYCLES > windows[0][1]:
         windows.append((max(min(results) - CYCLES, windows[0][1]), min(min(results) + CYCLES, cycles)))
     rows = []
     for name, one in wave.streams.items():
         at = [cycle for first, end in windows for cycle in range(first, end) if one.valid[cycle]]
-        rows.append({"stream": name, "input": ports[name].is_input, "valid": _runs(one.valid), "ready": _runs(one.ready),
-                     "payloads": {str(cycle): one.payload[cycle][::-1].tobytes().hex() for cycle in at}})
-    return {"unit": wave.part.module, "token": wave.named.token, "layer": wave.named.layer, "head": wave.named.head,
-            "clock_mhz": wave.part.config.clock_mhz, "clocks": wave.clocks, "cycles": cycles,
-            "windows": [list(one) for one in windows], "streams": rows}
+        rows.append(
+            {
+                "stream": name,
+                "input": ports[name].is_input,
+                "valid": _runs(one.valid),
+                "ready": _runs(one.ready),
+                "payloads": {str(cycle): one.payload[cycle][::-1].tobytes().hex() for cycle in at},
+            }
+        )
+    return {
+        "unit": wave.part.module,
+        "token": wave.named.token,
+        "layer": wave.named.layer,
+        "head": wave.named.head,
+        "clock_mhz": wave.part.config.clock_mhz,
+        "clocks": wave.clocks,
+        "cycles": cycles,
+        "windows": [list(one) for one in windows],
+        "streams": rows,
+    }
 
 
 def _runs(bits: np.ndarray) -> list[list[int]]:
@@ -155,12 +200,25 @@ def _runs(bits: np.ndarray) -> list[list[int]]:
     return [[int(first), int(end - first)] for first, end in zip(edges[::2], edges[1::2], strict=True)]
 
 
-def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int | None = None, forced: bool = False,
-                  compared: Sequence[str] = (), temperature: float = 0.0, seed: int = 1, measured: bool = False,
-                  records: str | None = None, rtl: str | None = None, rtl_memory: str | None = None,
-                  rtl_merge: bool = False, rtl_accelerator: bool = False,
-                  progress: Callable[[str], None] = lambda text: None,
-                  count: Callable[[int, int], None] = lambda done, total: None) -> dict[str, Any]:
+def decode_result(
+    folder: str | None,
+    prompt: str,
+    system: str,
+    *,
+    tokens: int | None = None,
+    forced: bool = False,
+    compared: Sequence[str] = (),
+    temperature: float = 0.0,
+    seed: int = 1,
+    measured: bool = False,
+    records: str | None = None,
+    rtl: str | None = None,
+    rtl_memory: str | None = None,
+    rtl_merge: bool = False,
+    rtl_accelerator: bool = False,
+    progress: Callable[[str], None] = lambda text: None,
+    count: Callable[[int, int], None] = lambda done, total: None,
+) -> dict[str, Any]:
     """Result of ``bankside decode --json``.
 
     Parameters
@@ -216,8 +274,19 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     with ExitStack() as stack:
         heads = None
         if rtl is not None:
-            heads = stack.enter_context(_in_rtl(backend, model, rtl, len(given) + more, 0 if forced else len(given) - 1,
-                                                rtl_memory, rtl_merge, rtl_accelerator, progress))
+            heads = stack.enter_context(
+                _in_rtl(
+                    backend,
+                    model,
+                    rtl,
+                    len(given) + more,
+                    0 if forced else len(given) - 1,
+                    rtl_memory,
+                    rtl_merge,
+                    rtl_accelerator,
+                    progress,
+                )
+            )
         if forced:
             progress(system)
             run = teacher_forced(model, backend, given)
@@ -227,39 +296,72 @@ def decode_result(folder: str | None, prompt: str, system: str, *, tokens: int |
     for each in others:
         progress(each.name)
         again = teacher_forced(model, each, run.tokens, reference=run)
-        rows.append({"system": each.name, **_figures(compare(model, again)),
-                     "attention_error_mean": _finite(float(again.error.mean()))})
+        rows.append(
+            {
+                "system": each.name,
+                **_figures(compare(model, again)),
+                "attention_error_mean": _finite(float(again.error.mean())),
+            }
+        )
     found = compare(model, run)
-    cost, notes = step_cost(backend.system, model.shape, len(run.tokens), records, None if chosen is None else chosen.step)
+    cost, notes = step_cost(
+        backend.system, model.shape, len(run.tokens), records, None if chosen is None else chosen.step
+    )
     details = dict(run.details)
     by_tier = {name: details.pop(name) for name in ("tiers", "tokens_by_tier") if name in details}
     result: dict[str, Any] = {
-        "schema": 1, "model": model.shape.name, "folder": str(model.folder), "model_sha256": model_digest(model),
-        "system": system, "mode": "teacher-forced" if forced else "free", "interrupted": run.interrupted,
-        "prompt_tokens": run.prompt, "temperature": temperature, "seed": seed, "tokens": run.tokens.tolist(),
+        "schema": 1,
+        "model": model.shape.name,
+        "folder": str(model.folder),
+        "model_sha256": model_digest(model),
+        "system": system,
+        "mode": "teacher-forced" if forced else "free",
+        "interrupted": run.interrupted,
+        "prompt_tokens": run.prompt,
+        "temperature": temperature,
+        "seed": seed,
+        "tokens": run.tokens.tolist(),
         "pieces": [model.tokenizer.decode([token], skip_special_tokens=False) for token in run.tokens.tolist()],
         "text": model.tokenizer.decode(run.tokens.tolist(), skip_special_tokens=False),
         **_figures(found),
-        "reference": {"perplexity": _finite(found.reference_perplexity),
-                      "bits_per_byte": _finite(found.reference_bits_per_byte)},
+        "reference": {
+            "perplexity": _finite(found.reference_perplexity),
+            "bits_per_byte": _finite(found.reference_bits_per_byte),
+        },
         "agrees": found.agrees.tolist(),
         "attention_error": [[_finite(float(value)) for value in row] for row in run.error],
         "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
         "reads": _reads(run.reads),
         "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
-        "details": details, "compared": rows, "hazards": None,
-        "rtl": None if heads is None else {**heads.figures(), "waveform": _waveform(heads.waveform())}, **cost,
-        "notes": notes, "tools": tool_versions()}
+        "details": details,
+        "compared": rows,
+        "hazards": None,
+        "rtl": None if heads is None else {**heads.figures(), "waveform": _waveform(heads.waveform())},
+        **cost,
+        "notes": notes,
+        "tools": tool_versions(),
+    }
     if measured:
-        result["hazards"] = [{key: _plain(value) for key, value in asdict(one).items()}
-                             for one in hazards(model, run.tokens, run, progress)]
+        result["hazards"] = [
+            {key: _plain(value) for key, value in asdict(one).items()}
+            for one in hazards(model, run.tokens, run, progress)
+        ]
     if any(result[key] is None for key in ("perplexity", "kl_mean_nats", "max_abs_logit_error")):
         notes.append(f"logits of {system} are not all finite numbers, so figures are missing")
     return result
 
 
-def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, memory: str | None,
-            merge: bool, accelerator: bool, progress: Callable[[str], None]) -> RtlHeads:
+def _in_rtl(
+    backend: Backend,
+    model: Model,
+    text: str,
+    room: int,
+    first: int,
+    memory: str | None,
+    merge: bool,
+    accelerator: bool,
+    progress: Callable[[str], None],
+) -> RtlHeads:
     """Put heads of a backend in RTL. A waveform of a difference goes to ``out/waves``."""
     from bankside.cosim.live_decode import RtlHeads
     from bankside.cosim.request import Part
@@ -274,16 +376,31 @@ def _in_rtl(backend: Backend, model: Model, text: str, room: int, first: int, me
         selection = Selection(find_unit(unit), None, config)
         return Part(config, generate.verilog(selection), selection.unit.module, generate.latency(selection))
 
-    heads = RtlHeads(backend, model.shape, parse_heads(text, model.shape), room, part, first=first, memory=memory,
-                     merge=merge, accelerator=accelerator, waves=Path("out/waves"))
+    heads = RtlHeads(
+        backend,
+        model.shape,
+        parse_heads(text, model.shape),
+        room,
+        part,
+        first=first,
+        memory=memory,
+        merge=merge,
+        accelerator=accelerator,
+        waves=Path("out/waves"),
+    )
     answered(backend, heads.places, heads)
     return heads
 
 
 def _figures(found: Compared) -> dict[str, Any]:
-    return {"perplexity": _finite(found.perplexity), "bits_per_byte": _finite(found.bits_per_byte),
-            "agreement": found.agreement, "first_difference": found.first_difference,
-            "kl_mean_nats": _finite(found.kl_mean_nats), "max_abs_logit_error": _finite(found.max_abs_logit_error)}
+    return {
+        "perplexity": _finite(found.perplexity),
+        "bits_per_byte": _finite(found.bits_per_byte),
+        "agreement": found.agreement,
+        "first_difference": found.first_difference,
+        "kl_mean_nats": _finite(found.kl_mean_nats),
+        "max_abs_logit_error": _finite(found.max_abs_logit_error),
+    }
 
 
 def _finite(value: float) -> float | None:
@@ -309,37 +426,64 @@ def decode_text(result: Mapping[str, Any]) -> str:
     """The result for a person."""
     from .pages.components import number
 
-    lines = ["".join(result["pieces"][:result["prompt_tokens"]]) + ("" if result["mode"] != "free" else "|" + "".join(
-        result["pieces"][result["prompt_tokens"]:])), ""] if result["mode"] == "free" else []
+    lines = (
+        [
+            "".join(result["pieces"][: result["prompt_tokens"]])
+            + ("" if result["mode"] != "free" else "|" + "".join(result["pieces"][result["prompt_tokens"] :])),
+            "",
+        ]
+        if result["mode"] == "free"
+        else []
+    )
     agree = f"{100 * result['agreement']:.2f} %" + (
-        "" if result["first_difference"] is None else f", first difference at token {result['first_difference']}")
-    lines += [f"{result['model']} on {result['system']}, {len(result['tokens'])} tokens, {result['mode']}"
-              + (", interrupted" if result["interrupted"] else ""),
-              f"perplexity           {number(result['perplexity'], 4)} (float32 "
-              f"{number(result['reference']['perplexity'], 4)})",
-              f"bits per byte        {number(result['bits_per_byte'], 4)} (float32 "
-              f"{number(result['reference']['bits_per_byte'], 4)})",
-              f"greedy agreement     {agree}",
-              f"divergence           {number(result['kl_mean_nats'], 6)} nats",
-              f"largest logit error  {number(result['max_abs_logit_error'], 4)}"]
-    worst = [(value or 0.0, layer, head) for layer, row in enumerate(result["attention_error"])
-             for head, value in enumerate(row)]
+        "" if result["first_difference"] is None else f", first difference at token {result['first_difference']}"
+    )
+    lines += [
+        f"{result['model']} on {result['system']}, {len(result['tokens'])} tokens, {result['mode']}"
+        + (", interrupted" if result["interrupted"] else ""),
+        f"perplexity           {number(result['perplexity'], 4)} (float32 "
+        f"{number(result['reference']['perplexity'], 4)})",
+        f"bits per byte        {number(result['bits_per_byte'], 4)} (float32 "
+        f"{number(result['reference']['bits_per_byte'], 4)})",
+        f"greedy agreement     {agree}",
+        f"divergence           {number(result['kl_mean_nats'], 6)} nats",
+        f"largest logit error  {number(result['max_abs_logit_error'], 4)}",
+    ]
+    worst = [
+        (value or 0.0, layer, head)
+        for layer, row in enumerate(result["attention_error"])
+        for head, value in enumerate(row)
+    ]
     value, layer, head = max(worst)
     lines.append(f"attention error      at most {value:.2e}, head {layer}.{head}")
     if result["time_per_token_us"] is not None:
-        lines.append(f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ")
+        lines.append(
+            f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ"
+        )
     if result["rtl"] is not None:
-        lines.append("in RTL               {heads} head{plural}, {tokens} tokens, {clocks} clocks, "
-                     "{clocks_per_second:,.0f} clocks/s, {mismatches} mismatches".format(
-                         **result["rtl"], plural="" if result["rtl"]["heads"] == 1 else "s"))
+        lines.append(
+            "in RTL               {heads} head{plural}, {tokens} tokens, {clocks} clocks, "
+            "{clocks_per_second:,.0f} clocks/s, {mismatches} mismatches".format(
+                **result["rtl"], plural="" if result["rtl"]["heads"] == 1 else "s"
+            )
+        )
     for one in result["compared"]:
-        lines.append(f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
-                     f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats")
+        lines.append(
+            f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
+            f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats"
+        )
     for one in result["hazards"] or []:
-        lines.append(f"  {one['name']}: perplexity {number(one['perplexity'], 4)} ({one['with_it']}) against "
-                     f"{number(one['perplexity_without'], 4)} ({one['without_it']})")
-        lines.append("    " + ", ".join(f"{key.replace('_', ' ')} {number(value, 4) if isinstance(value, float) else value}"
-                                        for key, value in one["figures"].items()))
+        lines.append(
+            f"  {one['name']}: perplexity {number(one['perplexity'], 4)} ({one['with_it']}) against "
+            f"{number(one['perplexity_without'], 4)} ({one['without_it']})"
+        )
+        lines.append(
+            "    "
+            + ", ".join(
+                f"{key.replace('_', ' ')} {number(value, 4) if isinstance(value, float) else value}"
+                for key, value in one["figures"].items()
+            )
+        )
     return "\n".join([*lines, *result["notes"]])
 
 
@@ -362,9 +506,19 @@ def capture_result(folder: str, text: str, output: str, *, tokens: int | None = 
     head = capture(model, found, output, hashlib.sha256(words.encode()).hexdigest())
     trace = Path(output) / "attention.jsonl"
     steps = trace_of(output, trace)
-    return {"schema": 1, "model": model.shape.name, "model_sha256": head["model_sha256"],
-            "text_sha256": head["text_sha256"],
-            "folder": output, "tokens": len(found), "layers": model.shape.layers, "heads": model.shape.heads,
-            "kv_heads": model.shape.kv_heads, "head_dim": model.shape.head_dim,
-            "files": [*head["files"], "capture.json", trace.name], "trace": str(trace), "steps": steps,
-            "tools": tool_versions()}
+    return {
+        "schema": 1,
+        "model": model.shape.name,
+        "model_sha256": head["model_sha256"],
+        "text_sha256": head["text_sha256"],
+        "folder": output,
+        "tokens": len(found),
+        "layers": model.shape.layers,
+        "heads": model.shape.heads,
+        "kv_heads": model.shape.kv_heads,
+        "head_dim": model.shape.head_dim,
+        "files": [*head["files"], "capture.json", trace.name],
+        "trace": str(trace),
+        "steps": steps,
+        "tools": tool_versions(),
+    }

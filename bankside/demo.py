@@ -71,11 +71,15 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
 
     tell(f"generating {UNIT} {PRESET}")
     paths = write_files(folder / "rtl", generated_files(selection))
-    tell(f"beside the next steps, decoding {GENERATED} tokens of a language model with {DECODED}, head {HEAD} in Verilog")
+    tell(
+        f"beside the next steps, decoding {GENERATED} tokens of a language model with {DECODED}, head {HEAD} in Verilog"
+    )
     with _Decoding(folder) as decoding:
         tell(f"co-simulating against the functional model, data at the cycles of {MEMORY}, and synthesising beside it")
-        asked = (measurement_of("sim", selection, memory=MEMORY, tokens=TOKENS, head_dim=128),
-                 measurement_of("synth", selection))
+        asked = (
+            measurement_of("sim", selection, memory=MEMORY, tokens=TOKENS, head_dim=128),
+            measurement_of("synth", selection),
+        )
         made = measure_all(asked, None, lambda text: log(f"           {text}"))
         results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
         sim, synth = results["sim"], results["synth"]
@@ -94,15 +98,35 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
         decoded = decoding.result()
 
     tell("writing the page")
-    commands = [f"bankside gen {UNIT} --preset {PRESET}", f"bankside sim {UNIT} --preset {PRESET} --tokens {TOKENS}",
-                f"bankside synth {UNIT} --preset {PRESET}",
-                *(" ".join((f"bankside eval {system} --model {MODEL} --context {CONTEXT} --batch {BATCH}",
-                            *(f"--set {key}={value}" for key, value in (*changes.items(), ("gpu.rule", rule)))))
-                  for system, changes in SYSTEMS.values() for rule in RULES),
-                decoding.command]
-    data = {"crossover": crossover, "evaluations": evaluations, "by_rule": by_rule, "sweeps": sweeps,
-            "sim": {**sim, "channel": channel}, "synth": synth, "decoding": decoded, "commands": commands}
-    files = [str(folder / name) for name in ("index.html", "results.json", PROMPT_FILE, DECODED_PAGE)] + [*map(str, paths)]
+    commands = [
+        f"bankside gen {UNIT} --preset {PRESET}",
+        f"bankside sim {UNIT} --preset {PRESET} --tokens {TOKENS}",
+        f"bankside synth {UNIT} --preset {PRESET}",
+        *(
+            " ".join(
+                (
+                    f"bankside eval {system} --model {MODEL} --context {CONTEXT} --batch {BATCH}",
+                    *(f"--set {key}={value}" for key, value in (*changes.items(), ("gpu.rule", rule))),
+                )
+            )
+            for system, changes in SYSTEMS.values()
+            for rule in RULES
+        ),
+        decoding.command,
+    ]
+    data = {
+        "crossover": crossover,
+        "evaluations": evaluations,
+        "by_rule": by_rule,
+        "sweeps": sweeps,
+        "sim": {**sim, "channel": channel},
+        "synth": synth,
+        "decoding": decoded,
+        "commands": commands,
+    }
+    files = [str(folder / name) for name in ("index.html", "results.json", PROMPT_FILE, DECODED_PAGE)] + [
+        *map(str, paths)
+    ]
     result = {"schema": 1, **data, "files": files}
     document = enveloped(result, "demo")
     write_files(folder, {"results.json": json.dumps(document, indent=1) + "\n"})
@@ -129,14 +153,29 @@ class _Decoding:
 
         text = (SMALL / "heldout.txt").read_text(encoding="utf-8")
         begun = text.index(PROMPT[0])
-        prompt = text[begun:text.index(PROMPT[1], begun) + len(PROMPT[1])]
+        prompt = text[begun : text.index(PROMPT[1], begun) + len(PROMPT[1])]
         write_files(folder, {PROMPT_FILE: prompt})
-        arguments = ["decode", "--prompt", str(folder / PROMPT_FILE), "--system", DECODED, "--tokens", str(GENERATED),
-                     "--rtl", HEAD, "--compare", ",".join(COMPARED)]
+        arguments = [
+            "decode",
+            "--prompt",
+            str(folder / PROMPT_FILE),
+            "--system",
+            DECODED,
+            "--tokens",
+            str(GENERATED),
+            "--rtl",
+            HEAD,
+            "--compare",
+            ",".join(COMPARED),
+        ]
         self.command = " ".join(["bankside", *arguments])
         self._out, self._said = tempfile.TemporaryFile(), tempfile.TemporaryFile()  # pipes could fill up
-        self._process = subprocess.Popen([sys.executable, "-m", "bankside", *arguments, "--json"], stdout=self._out,
-                                         stderr=self._said, start_new_session=True)
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "bankside", *arguments, "--json"],
+            stdout=self._out,
+            stderr=self._said,
+            start_new_session=True,
+        )
 
     def __enter__(self) -> Self:
         return self
@@ -175,14 +214,24 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
 
     memory, shape = load_memory(MEMORY), load_model(MODEL)
     gap = math.ceil(sim["softmax_gap_cycles"] / selection.config.clock_mhz * 1e6 / memory.clock_ps)
-    return simulate_channel(selection.config, verilog(selection), memory=MEMORY, tokens=TOKENS, banks=memory.banks,
-                            queries=shape.heads // shape.kv_heads, head_dim=shape.head_dim, gap_cycles=gap)
+    return simulate_channel(
+        selection.config,
+        verilog(selection),
+        memory=MEMORY,
+        tokens=TOKENS,
+        banks=memory.banks,
+        queries=shape.heads // shape.kv_heads,
+        head_dim=shape.head_dim,
+        gap_cycles=gap,
+    )
 
 
 def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> dict[str, Any]:
     """Result of one of :data:`SYSTEMS`, which the page shows under this name."""
     system, changes = SYSTEMS[name]
-    return evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule}) | {"system": name}
+    return evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule}) | {
+        "system": name
+    }
 
 
 def _crossover() -> dict[str, Any]:
@@ -211,13 +260,26 @@ def _crossover() -> dict[str, Any]:
                     together = pair[1]["attention"]["queries_per_pass"]
                     if together in taken:
                         break  # passes are those of a unit before
-                    points.append({"context": context} | {
-                        f"{word}_{key}": value for word, one in zip(("without", "with"), pair, strict=True)
-                        for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))})
+                    points.append(
+                        {"context": context}
+                        | {
+                            f"{word}_{key}": value
+                            for word, one in zip(("without", "with"), pair, strict=True)
+                            for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))
+                        }
+                    )
                 if points:
                     taken.add(together)
-                    series.append({"model": name, "queries_per_kv_head": shape.heads // shape.kv_heads, "unit": unit,
-                                   "queries_per_pass": together, "gpu_rule": rule, "points": points})
+                    series.append(
+                        {
+                            "model": name,
+                            "queries_per_kv_head": shape.heads // shape.kv_heads,
+                            "unit": unit,
+                            "queries_per_pass": together,
+                            "gpu_rule": rule,
+                            "points": points,
+                        }
+                    )
     return {"systems": list(SYSTEMS), "batch": BATCH, "models": series}
 
 

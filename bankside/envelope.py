@@ -14,8 +14,7 @@ import bankside
 from bankside.constraints.errors import ConfigError
 from bankside.constraints.workspace import Input, file_digest, inputs_so_far, noted_inputs
 
-__all__ = ["SCHEMA", "collecting", "enveloped", "file_of", "own_versions", "plain_input",
-           "warn"]
+__all__ = ["SCHEMA", "collecting", "enveloped", "file_of", "own_versions", "plain_input", "warn"]
 
 #: Version of the keys of all results; see `bankside schema`.
 SCHEMA = 1
@@ -55,9 +54,11 @@ def enveloped(result: Mapping[str, Any], command: str) -> dict[str, Any]:
     behind. The ``tools`` of a record are listed with the record."""
     tools = {name: version for name, version in (result.get("tools") or {}).items() if isinstance(version, str)}
     head = {"schema": SCHEMA, "command": command, "tools": {**own_versions(), **tools}}
-    tail = {"notes": list(result.get("notes") or []),
-            "warnings": [*(result.get("warnings") or []), *(_warnings[-1] if _warnings else [])],
-            "inputs": [plain_input(one) for one in inputs_so_far()]}
+    tail = {
+        "notes": list(result.get("notes") or []),
+        "warnings": [*(result.get("warnings") or []), *(_warnings[-1] if _warnings else [])],
+        "inputs": [plain_input(one) for one in inputs_so_far()],
+    }
     return {**head, **{key: value for key, value in result.items() if key not in head and key not in tail}, **tail}
 
 

@@ -20,7 +20,15 @@ if TYPE_CHECKING:
     from bankside.models.serving.splits import Decoding
     from bankside.models.systems import Evaluation, System
 
-__all__ = ["calibrate", "chosen_splits", "evaluate", "evaluate_workload", "fit_activations", "measuring", "system_changes"]
+__all__ = [
+    "calibrate",
+    "chosen_splits",
+    "evaluate",
+    "evaluate_workload",
+    "fit_activations",
+    "measuring",
+    "system_changes",
+]
 
 Result = TypeVar("Result")
 
@@ -39,7 +47,9 @@ def system_changes(sets: Sequence[str]) -> dict[str, Any]:
     for text in sets:
         key, equals, value = text.partition("=")
         if not equals or not all(key.split(".")):
-            raise ConfigError(f"--set {text}: must be KEY=VALUE with a key of the system's file (features.ping_pong=false)")
+            raise ConfigError(
+                f"--set {text}: must be KEY=VALUE with a key of the system's file (features.ping_pong=false)"
+            )
         if key in changes:
             raise ConfigError(f"--set {key} comes twice")
         changes[key] = parse(value, f"--set {key}", numbered=False)[0]
@@ -69,8 +79,9 @@ def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[
     return [system.requested(tensor, pipeline)]
 
 
-def _fastest(systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
-             ) -> tuple[System, Result, list[dict[str, Any]]]:
+def _fastest(
+    systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
+) -> tuple[System, Result, list[dict[str, Any]]]:
     """The system with the highest rate, its result, and a row for each tried system: its split, and its rate or why it
     has none."""
     from bankside.models.systems import MissingRecord
@@ -96,9 +107,18 @@ def _fastest(systems: Sequence[System], attempt: Callable[[System], Result], rat
     return system, result, tried
 
 
-def evaluate_workload(system: str, model: str, workload: str, *, split: str | None = None, refresh: bool = False,
-                      measure: bool = False, records: str | None = None, changes: Mapping[str, Any] | None = None,
-                      progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def evaluate_workload(
+    system: str,
+    model: str,
+    workload: str,
+    *,
+    split: str | None = None,
+    refresh: bool = False,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
     """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload. Ended
     requests are replaced as long as there is room. If several splits are tried, the fastest is the result.
 
@@ -119,24 +139,50 @@ def evaluate_workload(system: str, model: str, workload: str, *, split: str | No
     note_sources(evaluate_workload, type(loaded))
 
     def attempt(one: System) -> Decoding:
-        return measuring(lambda: decode(one, shape, workload, records=folder, refresh=refresh), measure, records, progress)
+        return measuring(
+            lambda: decode(one, shape, workload, records=folder, refresh=refresh), measure, records, progress
+        )
 
     one, done, tried = _fastest(chosen_splits(loaded, shape, split), attempt, lambda done: done.tokens_per_s)
     result = asdict(done)
     tensor, pipeline = result.pop("parallelism")
-    notes = [f"context {done.longest_context} exceeds the {shape.max_context} positions that {shape.name} was made for"] \
-        if done.longest_context > shape.max_context else []
-    return {"schema": 1, "system": one.name, "model": shape.name, "workload": workload,
-            "throughput_tok_s": result.pop("tokens_per_s"), **result,
-            "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
-            "parallelism": {"tensor": tensor, "pipeline": pipeline}, "splits": tried,
-            "records": list(one.sources), "notes": notes, "tools": tool_versions()}
+    notes = (
+        [f"context {done.longest_context} exceeds the {shape.max_context} positions that {shape.name} was made for"]
+        if done.longest_context > shape.max_context
+        else []
+    )
+    return {
+        "schema": 1,
+        "system": one.name,
+        "model": shape.name,
+        "workload": workload,
+        "throughput_tok_s": result.pop("tokens_per_s"),
+        **result,
+        "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
+        "parallelism": {"tensor": tensor, "pipeline": pipeline},
+        "splits": tried,
+        "records": list(one.sources),
+        "notes": notes,
+        "tools": tool_versions(),
+    }
 
 
-def evaluate(system: str, model: str, *, context: int, batch: int | None, output_tokens: int = 1, instances: int = 1,
-             refresh: bool = False, split: str | None = None, measure: bool = False, records: str | None = None,
-             changes: Mapping[str, Any] | None = None, timeline: str | None = None,
-             progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def evaluate(
+    system: str,
+    model: str,
+    *,
+    context: int,
+    batch: int | None,
+    output_tokens: int = 1,
+    instances: int = 1,
+    refresh: bool = False,
+    split: str | None = None,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    timeline: str | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
     """Result of ``bankside eval --json``. ``config_hash`` covers the whole request: the system's description, the
     model's shape, the load. The hash of a unit's configuration is in ``unit``.
 
@@ -169,9 +215,27 @@ def evaluate(system: str, model: str, *, context: int, batch: int | None, output
     shares = {share: count for share, count in ((least + 1, more), (least, instances - more)) if count}
 
     def attempt(one: System) -> Evaluation:
-        return measuring(lambda: _together({
-            share: (count, one.evaluate(shape, context=context, batch=share, output_tokens=output_tokens, records=folder,
-                                        refresh=refresh)) for share, count in shares.items()}), measure, records, progress)
+        return measuring(
+            lambda: _together(
+                {
+                    share: (
+                        count,
+                        one.evaluate(
+                            shape,
+                            context=context,
+                            batch=share,
+                            output_tokens=output_tokens,
+                            records=folder,
+                            refresh=refresh,
+                        ),
+                    )
+                    for share, count in shares.items()
+                }
+            ),
+            measure,
+            records,
+            progress,
+        )
 
     fastest, result, tried = _fastest(splits, attempt, lambda one: one.throughput_tok_s)
     document = result.to_json()
@@ -181,8 +245,13 @@ def evaluate(system: str, model: str, *, context: int, batch: int | None, output
         document["timeline"] = _write_timeline(fastest, shape, context, max(shares), timeline)
     asked = [part.model_dump(mode="json") for part in (*fastest.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
-    return {"schema": 1, "config_hash": digest, **document, "instances": instances,
-            "tools": {**tool_versions(), **document.get("tools", {})}}
+    return {
+        "schema": 1,
+        "config_hash": digest,
+        **document,
+        "instances": instances,
+        "tools": {**tool_versions(), **document.get("tools", {})},
+    }
 
 
 def _write_timeline(system: System, shape: ModelShape, context: int, batch: int, file: str) -> dict[str, Any]:
@@ -206,10 +275,19 @@ def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
         return sum(share * count * value(one) for share, (count, one) in each.items()) / batch
 
     largest = each[max(each)][1]
-    energy = {name: mean(lambda one, name=name: one.energy_breakdown_mj[name])  # type: ignore[misc]
-              if isinstance(value, int | float) else value for name, value in largest.energy_breakdown_mj.items()}
-    return replace(largest, batch=batch, throughput_tok_s=sum(count * one.throughput_tok_s for count, one in each.values()),
-                   energy_mj_per_token=mean(lambda one: one.energy_mj_per_token), energy_breakdown_mj=energy)
+    energy = {
+        name: mean(lambda one, name=name: one.energy_breakdown_mj[name])  # type: ignore[misc]
+        if isinstance(value, int | float)
+        else value
+        for name, value in largest.energy_breakdown_mj.items()
+    }
+    return replace(
+        largest,
+        batch=batch,
+        throughput_tok_s=sum(count * one.throughput_tok_s for count, one in each.values()),
+        energy_mj_per_token=mean(lambda one: one.energy_mj_per_token),
+        energy_breakdown_mj=energy,
+    )
 
 
 def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
@@ -238,9 +316,18 @@ def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, pr
             made |= set(missing.needs)
 
 
-def calibrate(system: str, model: str, *, context: int, rounds: int, output: str | None = None, measure: bool = False,
-              records: str | None = None, changes: Mapping[str, Any] | None = None,
-              progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def calibrate(
+    system: str,
+    model: str,
+    *,
+    context: int,
+    rounds: int,
+    output: str | None = None,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
     """Result of ``bankside calibrate --json``; ``output`` names a file whose table of ratios is made or changed."""
     from dataclasses import asdict
     from pathlib import Path
@@ -264,8 +351,12 @@ def calibrate(system: str, model: str, *, context: int, rounds: int, output: str
         raise ConfigError(f"{loaded.name} moves no tokens between tiers, so it has nothing to calibrate")
     note_sources(calibrate, type(loaded))
     tiered, folder = loaded, RecordFolder(records)
-    found = measuring(lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress), measure,
-                       records, progress)
+    found = measuring(
+        lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress),
+        measure,
+        records,
+        progress,
+    )
     if table is not None:
         write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})
     return {"schema": 1, "system": loaded.name, "model": shape.name, **asdict(found), "file": output}
@@ -287,5 +378,9 @@ def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | Non
     note_sources(fit_activations)
     chosen = loaded.pim.sparsity
     found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))
-    return {"schema": 1, "system": loaded.name, "trace": trace,
-            "sparsity": {key: found[key] for key in ("compression", "spread", "keep", "sink", "recent")}}
+    return {
+        "schema": 1,
+        "system": loaded.name,
+        "trace": trace,
+        "sparsity": {key: found[key] for key in ("compression", "spread", "keep", "sink", "recent")},
+    }

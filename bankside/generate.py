@@ -116,8 +116,9 @@ def _made(unit: Unit, config: Any, name: str) -> _Made:
     the unit is too wide, or its tools have no folder for their files."""
     wide = sum(port.layout.bits + port.stream if port.is_input else port.stream for port in config.ports()) + 2
     if wide > MOST_INPUT_BITS:
-        raise ConfigError(f"{unit.name}: a module has at most {MOST_INPUT_BITS} bits of inputs in Amaranth, this "
-                          f"configuration {wide}")
+        raise ConfigError(
+            f"{unit.name}: a module has at most {MOST_INPUT_BITS} bits of inputs in Amaranth, this configuration {wide}"
+        )
     path = kept_file(unit, config, name)
     made = None if path is None else _read_kept(path)
     if made is not None:
@@ -128,7 +129,9 @@ def _made(unit: Unit, config: Any, name: str) -> _Made:
         found = re.search(r"failed to create cache directory: (.*)", str(error))
         if found is None:
             raise
-        raise ConfigError(f"can't write to {found[1].strip()}; BANKSIDE_CACHE names another folder for caches") from None
+        raise ConfigError(
+            f"can't write to {found[1].strip()}; BANKSIDE_CACHE names another folder for caches"
+        ) from None
     made = _Made(text, dict(component.latency))
     if path is not None:
         with contextlib.suppress(ConfigError):  # no room, or no folder to write: it is generated again the next time
@@ -163,9 +166,11 @@ def verilog(selection: Selection, name: str | None = None) -> str:
     if noting():
         with contextlib.suppress(ConfigError):  # sources that can't be read are no input
             note_input(Input("sources", f"{selection.unit.name} hardware", hardware_digest(selection.unit)))
-    banner = (f"// {selection.unit.summary} ({selection.unit.source})\n"
-              f"// Generated, do not edit: bankside gen {selection.arguments}\n"
-              f"// Configuration {selection.config_hash}\n")
+    banner = (
+        f"// {selection.unit.summary} ({selection.unit.source})\n"
+        f"// Generated, do not edit: bankside gen {selection.arguments}\n"
+        f"// Configuration {selection.config_hash}\n"
+    )
     return banner + body
 
 
@@ -187,8 +192,9 @@ def sdc(selection: Selection, name: str | None = None) -> str:
     """
     described = describe(selection, name)
     period = 1e3 / described["target_clock_mhz"]
-    inputs = [port["name"] + ("[*]" if port["width"] > 1 else "") for port in described["ports"]
-              if port["direction"] == "in"]
+    inputs = [
+        port["name"] + ("[*]" if port["width"] > 1 else "") for port in described["ports"] if port["direction"] == "in"
+    ]
     clocked = "clk" in inputs
     inputs = [port for port in inputs if port not in ("clk", "rst")]
     lines = [
@@ -198,7 +204,9 @@ def sdc(selection: Selection, name: str | None = None) -> str:
         f"set_clock_uncertainty -setup {SETUP_UNCERTAINTY_SHARE * period:.4f} [get_clocks clk]",
         f"set_clock_uncertainty -hold {HOLD_UNCERTAINTY_SHARE * period:.4f} [get_clocks clk]",
         "",
-        "set data_inputs [get_ports {", *(f"  {port}" for port in inputs), "}]",
+        "set data_inputs [get_ports {",
+        *(f"  {port}" for port in inputs),
+        "}]",
         f"set_input_delay {IO_DELAY_SHARE * period:.4f} -clock clk $data_inputs",
         "# A cell of your library drives the inputs if its name is in driving_cell before this file is read.",
         "if {[info exists ::driving_cell]} {",
@@ -210,10 +218,12 @@ def sdc(selection: Selection, name: str | None = None) -> str:
         f"set_load {OUTPUT_LOAD_FF:g} [all_outputs]",
     ]
     if clocked:
-        lines += ["",
-                  "# The reset is synchronous: all registers leave it at the same edge, so its paths are timed. It comes",
-                  "# from a register with no logic behind it: the clock period is for its tree, which layout builds.",
-                  "set_input_delay 0 -clock clk [get_ports rst]"]
+        lines += [
+            "",
+            "# The reset is synchronous: all registers leave it at the same edge, so its paths are timed. It comes",
+            "# from a register with no logic behind it: the clock period is for its tree, which layout builds.",
+            "set_input_delay 0 -clock clk [get_ports rst]",
+        ]
     return "\n".join(lines) + "\n"
 
 
@@ -222,8 +232,10 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
     made = _made(selection.unit, selection.config, name or selection.unit.module)
     ports = []
     if _has_clock(made.text):
-        ports += [{"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
-                  {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"}]
+        ports += [
+            {"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
+            {"name": "rst", "direction": "in", "width": 1, "meaning": "synchronous reset, active high"},
+        ]
     for port in selection.config.ports():
         ports += _port(port)
     return {
@@ -245,22 +257,36 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
 def _port(port: Port) -> list[dict[str, Any]]:
     """A port of the contract as ports of the Verilog."""
     there, back = ("in", "out") if port.is_input else ("out", "in")
-    payload: dict[str, Any] = {"name": f"{port.name}__payload" if port.stream else port.name, "direction": there,
-                               "width": port.layout.bits, "meaning": port.meaning}
+    payload: dict[str, Any] = {
+        "name": f"{port.name}__payload" if port.stream else port.name,
+        "direction": there,
+        "width": port.layout.bits,
+        "meaning": port.meaning,
+    }
     if not port.stream:
         return [payload]
     number = port.layout.fields[0].number
     if port.layout.is_plain and port.layout.fields[0].count == 1 and isinstance(number, FloatFormat):
         parts = {"fraction": number.fraction_bits, "exponent": number.exponent_bits, "sign": 1}
-        payload["fields"] = [{"name": name, "offset": low, "width": bits, "meaning": name} for (name, bits), low in
-                             zip(parts.items(), accumulate(parts.values(), initial=0), strict=False)]
+        payload["fields"] = [
+            {"name": name, "offset": low, "width": bits, "meaning": name}
+            for (name, bits), low in zip(parts.items(), accumulate(parts.values(), initial=0), strict=False)
+        ]
     elif not port.layout.is_plain:
-        payload["fields"] = [{"name": field.name, "offset": low, "width": field.bits, "meaning": field.meaning}
-                             for low, field in port.layout.items()]
-    return [payload,
-            {"name": f"{port.name}__valid", "direction": there, "width": 1, "meaning": "an item is offered"},
-            {"name": f"{port.name}__ready", "direction": back, "width": 1,
-             "meaning": "the item is taken at the next rising edge"}]
+        payload["fields"] = [
+            {"name": field.name, "offset": low, "width": field.bits, "meaning": field.meaning}
+            for low, field in port.layout.items()
+        ]
+    return [
+        payload,
+        {"name": f"{port.name}__valid", "direction": there, "width": 1, "meaning": "an item is offered"},
+        {
+            "name": f"{port.name}__ready",
+            "direction": back,
+            "width": 1,
+            "meaning": "the item is taken at the next rising edge",
+        },
+    ]
 
 
 def generated_files(selection: Selection, name: str | None = None) -> dict[str, str]:

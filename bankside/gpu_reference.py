@@ -13,8 +13,13 @@ from .sources import note_sources
 __all__ = ["compare_gpus", "gpus_text"]
 
 
-def compare_gpus(system: str, reference: str, changes: Mapping[str, Any] | None = None, records: str | None = None,
-                 progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def compare_gpus(
+    system: str,
+    reference: str,
+    changes: Mapping[str, Any] | None = None,
+    records: str | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
     """Result of ``bankside eval SYSTEM --reference FILE --json`` for a system of GPUs alone and a YAML file of runs.
 
     Raises
@@ -32,18 +37,28 @@ def compare_gpus(system: str, reference: str, changes: Mapping[str, Any] | None 
     runs = read_runs(reference)
     note_sources(compare_gpus)
     rows = compare_runs(loaded, runs, RecordFolder(records), progress)
-    return {"schema": 1, "system": loaded.name, "reference": reference, "prompt_tokens": PROMPT, "output_tokens": OUTPUT,
-            "rows": rows}
+    return {
+        "schema": 1,
+        "system": loaded.name,
+        "reference": reference,
+        "prompt_tokens": PROMPT,
+        "output_tokens": OUTPUT,
+        "rows": rows,
+    }
 
 
 def gpus_text(result: Mapping[str, Any]) -> str:
     """The result for people to read."""
     rules = list(result["rows"][0]["rules"])
-    lines = [f"{result['system']}: kernel time of {len(result['rows'])} runs of {result['reference']}, "
-             f"{result['prompt_tokens']} + {result['output_tokens']} tokens",
-             "shares of the measured time by rule of the GPU; host is the rest beside measured kernels", "",
-             f"  {'model':<14}{'GPUs':>4}{'batch':>6}{'a step took':>14}" + "".join(f"{rule:>17}" for rule in rules)
-             + f"{'host':>12}"]
+    lines = [
+        f"{result['system']}: kernel time of {len(result['rows'])} runs of {result['reference']}, "
+        f"{result['prompt_tokens']} + {result['output_tokens']} tokens",
+        "shares of the measured time by rule of the GPU; host is the rest beside measured kernels",
+        "",
+        f"  {'model':<14}{'GPUs':>4}{'batch':>6}{'a step took':>14}"
+        + "".join(f"{rule:>17}" for rule in rules)
+        + f"{'host':>12}",
+    ]
     why: dict[str, None] = {}
     for row in result["rows"]:
         shares = []
@@ -52,6 +67,9 @@ def gpus_text(result: Mapping[str, Any]) -> str:
             if one["why"]:
                 why[one["why"]] = None
         host = row["rules"][rules[0]]["host_ms_per_step"]
-        lines.append(f"  {row['model']:<14}{row['gpus']:>4}{row['batch']:>6}{row['measured_ms_per_step']:>11.2f} ms"
-                     + "".join(f"{share:>17}" for share in shares) + f"{'–' if host is None else f'{host:.2f} ms':>12}")
+        lines.append(
+            f"  {row['model']:<14}{row['gpus']:>4}{row['batch']:>6}{row['measured_ms_per_step']:>11.2f} ms"
+            + "".join(f"{share:>17}" for share in shares)
+            + f"{'–' if host is None else f'{host:.2f} ms':>12}"
+        )
     return "\n".join([*lines, *(f"  {text}" for text in why)])

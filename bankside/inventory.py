@@ -21,8 +21,7 @@ from .records import RecordFolder, completed, made_from
 from .registry import UNITS
 from .selection import Selection, select
 
-__all__ = ["Row", "Asking", "asked", "check_records", "inventory", "inventory_text", "make_records", "renew",
-           "wanted"]
+__all__ = ["Row", "Asking", "asked", "check_records", "inventory", "inventory_text", "make_records", "renew", "wanted"]
 
 #: Most rounds of requests: results may lead to requests for further measurements.
 MAX_ROUNDS = 8
@@ -73,10 +72,18 @@ def presets(pattern: str = "*") -> list[Measurement]:
     chosen = fnmatch.filter(UNITS, pattern)
     if not chosen:
         raise ConfigError(nearest("unit", pattern, UNITS))
-    found = [completed(measurement_of(kind, select(name, preset=preset)))
-             for name in chosen for preset in UNITS[name].presets for kind in get_args(Kind)]
-    found += [completed(measurement_of("synth", select(name, preset=preset), fpga=UNITS[name].fpga))
-              for name in chosen for preset in UNITS[name].presets if UNITS[name].fpga]
+    found = [
+        completed(measurement_of(kind, select(name, preset=preset)))
+        for name in chosen
+        for preset in UNITS[name].presets
+        for kind in get_args(Kind)
+    ]
+    found += [
+        completed(measurement_of("synth", select(name, preset=preset), fpga=UNITS[name].fpga))
+        for name in chosen
+        for preset in UNITS[name].presets
+        if UNITS[name].fpga
+    ]
     return list(dict.fromkeys(found))
 
 
@@ -139,8 +146,13 @@ def _row(records: RecordFolder, measurement: Measurement) -> Row:
     return Row(measurement, found.state, found.why, None if found.record is None else found.record.name)
 
 
-def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool = False,
-                 tell: Callable[[str], None] = lambda text: None) -> list[Row]:
+def make_records(
+    records: RecordFolder,
+    *,
+    pattern: str = "*",
+    everything: bool = False,
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Row]:
     """Make the records that are missing, stale or refused, or all of them, in the user's folder of ``records``. This
     includes the measurements for the papers. Results may lead to requests for further measurements, so the requests are
     repeated until all are met.
@@ -162,8 +174,11 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
             lost[measurement] = outcome
 
     def make(measurements: Iterable[Measurement]) -> bool:
-        open_ = [row.measurement for row in inventory(records, measurements) if row.measurement not in done
-                 and (everything or row.state not in ("own", "shipped"))]
+        open_ = [
+            row.measurement
+            for row in inventory(records, measurements)
+            if row.measurement not in done and (everything or row.state not in ("own", "shipped"))
+        ]
         if not everything:
             open_ = [one for one in open_ if not renew(records, one, tell)]
         measure_all(open_, str(records.folder), tell, each=ended)
@@ -176,8 +191,9 @@ def make_records(records: RecordFolder, *, pattern: str = "*", everything: bool 
             break
     if lost:
         first, outcome = next(iter(lost.items()))
-        raise CheckFailed(f"{len(lost)} of {len(done)} measurements were not made; `{first.command}` {outcome.state}: "
-                          f"{outcome.why}")
+        raise CheckFailed(
+            f"{len(lost)} of {len(done)} measurements were not made; `{first.command}` {outcome.state}: {outcome.why}"
+        )
     return inventory(records, known)
 
 
@@ -195,8 +211,9 @@ def renew(records: RecordFolder, measurement: Measurement, tell: Callable[[str],
     origin = made_from(whole)
     if not found.record.differs_in_hardware_only(origin):
         return False
-    record = found.record.of_same_hardware(origin, generate.verilog(selection),
-                                           generate.latency(selection) if whole.kind == "sim" else {})
+    record = found.record.of_same_hardware(
+        origin, generate.verilog(selection), generate.latency(selection) if whole.kind == "sim" else {}
+    )
     if record is None:
         return False
     try:
@@ -207,8 +224,9 @@ def renew(records: RecordFolder, measurement: Measurement, tell: Callable[[str],
     return True
 
 
-def check_records(records: RecordFolder, measurements: Iterable[Measurement],
-                  tell: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
+def check_records(
+    records: RecordFolder, measurements: Iterable[Measurement], tell: Callable[[str], None] = lambda text: None
+) -> list[dict[str, Any]]:
     """Repeat all measurements with valid records, and compare. Returns the records that differ and the keys that
     differ; records stay unchanged.
 
@@ -227,8 +245,11 @@ def check_records(records: RecordFolder, measurements: Iterable[Measurement],
             if again is None:
                 raise CheckFailed(f"`{measurement.command}` left no record, because its sources have changed meanwhile")
             keys = ["verilog_sha256"] if again.verilog_sha256 != record.verilog_sha256 else []
-            keys += sorted(f"results.{key}" for key in {*record.results, *again.results}
-                           if not _same(key, record.results.get(key), again.results.get(key)))
+            keys += sorted(
+                f"results.{key}"
+                for key in {*record.results, *again.results}
+                if not _same(key, record.results.get(key), again.results.get(key))
+            )
             if keys:
                 differ.append({"record": record.name, "command": measurement.command, "differs": keys})
     return differ
@@ -249,8 +270,11 @@ def _same(key: str, one: Any, other: Any) -> bool:
 
 def inventory_text(rows: Sequence[Row]) -> str:
     """A line for each measurement that has no valid record, and the counts."""
-    lines = [f"{row.state:<8} {row.measurement.command}" + (f"  ({row.why})" if row.why else "")
-             for row in rows if row.state not in ("own", "shipped")]
+    lines = [
+        f"{row.state:<8} {row.measurement.command}" + (f"  ({row.why})" if row.why else "")
+        for row in rows
+        if row.state not in ("own", "shipped")
+    ]
     counts = Counter(row.state for row in rows)
     states = [state for state in ("shipped", "own", "stale", "missing", "refused") if counts[state]]
     lines.append(f"{len(rows)} measurements: " + ", ".join(f"{counts[state]} {state}" for state in states))

@@ -26,12 +26,15 @@ __all__ = ["SOURCE", "import_kernels", "kernel_list", "kernels_text"]
 #: Package with the tables, and the version whose layout this module reads.
 SOURCE, VERSION = "aiconfigurator-core", "0.12"
 
-NOTICE = ("Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES. All rights reserved. Licensed under the Apache "
-          "License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Selected from the tables of the source, "
-          "rounded to five digits, in another layout.")
+NOTICE = (
+    "Copyright (c) 2025-2026 NVIDIA CORPORATION & AFFILIATES. All rights reserved. Licensed under the Apache "
+    "License, Version 2.0 (https://www.apache.org/licenses/LICENSE-2.0). Selected from the tables of the source, "
+    "rounded to five digits, in another layout."
+)
 
 #: Degrees of tensor parallelism whose shapes an import keeps.
 SPLITS = (1, 2, 4, 8)
+
 
 def kernel_list() -> dict[str, Any]:
     """Result of ``bankside kernels --json``: the built-in kernel records."""
@@ -42,21 +45,32 @@ def _described(name_or_path: str) -> dict[str, Any]:
     from bankside.models.systems.kernels import load_kernels
 
     file = load_kernels(name_or_path).file
-    points = {operator: int(sum(np.count_nonzero(~np.isnan(np.array(grid, float))) for _, grid in table.shapes()))
-              for operator, table in file.tables.items()}
-    return {"name": name_or_path, "gpu": file.gpu, "engine": file.engine, "number_format": file.number_format,
-            "shapes": {operator: len(table.us) for operator, table in file.tables.items()}, "points": points,
-            "source": file.source}
+    points = {
+        operator: int(sum(np.count_nonzero(~np.isnan(np.array(grid, float))) for _, grid in table.shapes()))
+        for operator, table in file.tables.items()
+    }
+    return {
+        "name": name_or_path,
+        "gpu": file.gpu,
+        "engine": file.engine,
+        "number_format": file.number_format,
+        "shapes": {operator: len(table.us) for operator, table in file.tables.items()},
+        "points": points,
+        "source": file.source,
+    }
 
 
 def kernels_text(result: Mapping[str, Any]) -> str:
     """The records for a person, one line each."""
-    return "\n".join(f"{one['name']:<18} {one['gpu']}, {one['engine']}: {sum(one['points'].values()):,} times, from "
-                     f"{one['source']}" for one in result["kernels"])
+    return "\n".join(
+        f"{one['name']:<18} {one['gpu']}, {one['engine']}: {sum(one['points'].values()):,} times, from {one['source']}"
+        for one in result["kernels"]
+    )
 
 
-def import_kernels(origin: str, output: str, *, whole: bool = False,
-                   progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def import_kernels(
+    origin: str, output: str, *, whole: bool = False, progress: Callable[[str], None] = lambda text: None
+) -> dict[str, Any]:
     """Write kernel records from ``origin``, ``GPU/ENGINE`` or ``GPU/ENGINE/VERSION`` as in the package's folders. Without
     a version the newest is taken. Shapes that no built-in language model needs are left out, except with ``whole``.
 
@@ -87,9 +101,16 @@ def import_kernels(origin: str, output: str, *, whole: bool = False,
             raise ConfigError(f"{at / file}.parquet: no column {', '.join(sorted(missing))}; this is another layout")
         names |= set(frame["device"].tolist())
         tables[operator] = _table(operator, frame, wanted, f"{at.relative_to(data)}/{file}.parquet")
-    document = {"schema": 1, "gpu": " / ".join(sorted(names)), "engine": f"{engine} {version}",
-                "number_format": "bfloat16", **bound, "source": f"{SOURCE} {found} (PyPI)", "notice": NOTICE,
-                "tables": tables}
+    document = {
+        "schema": 1,
+        "gpu": " / ".join(sorted(names)),
+        "engine": f"{engine} {version}",
+        "number_format": "bfloat16",
+        **bound,
+        "source": f"{SOURCE} {found} (PyPI)",
+        "notice": NOTICE,
+        "tables": tables,
+    }
     KernelFile.model_validate(document)
     path = Path(output)
     write_files(path.parent, {path.name: _text(document)})
@@ -97,15 +118,28 @@ def import_kernels(origin: str, output: str, *, whole: bool = False,
 
 
 #: Folder and file of each operator's table, and its columns for the shape and the axes.
-_FILES = {"gemm": ("gemm", "gemm_perf"), "attention_decode": ("attention", "generation_attention_perf"),
-          "attention_prefill": ("attention", "context_attention_perf"), "all_reduce": ("comm", "custom_allreduce_perf")}
+_FILES = {
+    "gemm": ("gemm", "gemm_perf"),
+    "attention_decode": ("attention", "generation_attention_perf"),
+    "attention_prefill": ("attention", "context_attention_perf"),
+    "all_reduce": ("comm", "custom_allreduce_perf"),
+}
 _HEADS = ("num_heads", "num_key_value_heads", "head_dim")
-_COLUMNS = {"gemm": ("n", "k", "m"), "attention_decode": (*_HEADS, "batch_size", "step"),
-            "attention_prefill": (*_HEADS, "batch_size", "isl"), "all_reduce": ("num_gpus", "message_size")}
+_COLUMNS = {
+    "gemm": ("n", "k", "m"),
+    "attention_decode": (*_HEADS, "batch_size", "step"),
+    "attention_prefill": (*_HEADS, "batch_size", "isl"),
+    "all_reduce": ("num_gpus", "message_size"),
+}
 #: Columns that must have one of these values, where a table has them.
-_FORMATS = {"gemm_dtype": ("bfloat16", "float16"), "attn_dtype": ("bfloat16", "float16"),
-            "kv_cache_dtype": ("bfloat16", "float16"), "allreduce_dtype": ("bfloat16", "float16", "half"),
-            "beam_width": (1,), "window_size": (0,)}
+_FORMATS = {
+    "gemm_dtype": ("bfloat16", "float16"),
+    "attn_dtype": ("bfloat16", "float16"),
+    "kv_cache_dtype": ("bfloat16", "float16"),
+    "allreduce_dtype": ("bfloat16", "float16", "half"),
+    "beam_width": (1,),
+    "window_size": (0,),
+}
 
 
 def _package() -> tuple[Path, str]:
@@ -115,7 +149,9 @@ def _package() -> tuple[Path, str]:
     except importlib.metadata.PackageNotFoundError:
         raise ToolMissing(f"{SOURCE} {VERSION} is not installed; `pip install 'bankside[gpu]'` installs it") from None
     if not found.startswith(f"{VERSION}."):
-        raise ConfigError(f"{SOURCE} {found}: the import reads version {VERSION}; `pip install '{SOURCE}=={VERSION}.*'`")
+        raise ConfigError(
+            f"{SOURCE} {found}: the import reads version {VERSION}; `pip install '{SOURCE}=={VERSION}.*'`"
+        )
     files = importlib.metadata.files(SOURCE) or []
     first = next(path for path in files if path.as_posix().endswith("systems/h100_sxm.yaml"))
     return Path(str(first.locate())).parent / "data", found
@@ -135,8 +171,9 @@ def _origin(data: Path, origin: str) -> tuple[str, str, str]:
         raise ConfigError(f"--from {origin}: {nearest('GPU', gpu, gpus)}")
     engines = sorted(path.name for path in (data / gpu / "gemm").iterdir())
     if len(rest) not in (1, 2) or rest[0] not in engines:
-        raise ConfigError(f"--from {origin}: must be GPU/ENGINE or GPU/ENGINE/VERSION; engines of {gpu}: "
-                          + ", ".join(engines))
+        raise ConfigError(
+            f"--from {origin}: must be GPU/ENGINE or GPU/ENGINE/VERSION; engines of {gpu}: " + ", ".join(engines)
+        )
     folder = data / gpu / "gemm" / rest[0]
     at = _newest(folder, rest[1] if len(rest) == 2 else None)
     if at is None:
@@ -173,8 +210,11 @@ def _wanted() -> dict[str, set[tuple[int, ...]]]:
         model = load_model(name)
         for tensor in SPLITS:
             try:
-                ops = [*layer_operators(model, 1, 1, tensor), *embedding_operators(model, 1),
-                       *head_operators(model, 1, tensor)]
+                ops = [
+                    *layer_operators(model, 1, 1, tensor),
+                    *embedding_operators(model, 1),
+                    *head_operators(model, 1, tensor),
+                ]
             except ConfigError:
                 continue
             matrices |= {(int(op.n * op.merged), int(op.k)) for op in ops if op.kind == "gemm"}
@@ -195,7 +235,7 @@ def _table(operator: str, frame: Table, wanted: dict[str, set[tuple[int, ...]]] 
         raise ConfigError(f"{source}: no 16-bit times")
     frame = {name: values[keep] for name, values in frame.items()}
     columns = _COLUMNS[operator]
-    shape, axes = columns[:len(OPERATORS[operator].shape)], columns[len(OPERATORS[operator].shape):]
+    shape, axes = columns[: len(OPERATORS[operator].shape)], columns[len(OPERATORS[operator].shape) :]
     points = {name: frame[name].astype(np.int64) for name in columns}
     if operator == "attention_decode":  # the source counts the cached tokens, and the new ones apart
         points["step"] = points["step"] + frame["isl"].astype(np.int64)
@@ -207,13 +247,17 @@ def _table(operator: str, frame: Table, wanted: dict[str, set[tuple[int, ...]]] 
     for place in np.flatnonzero(chosen)[::-1]:  # a point may have several kernels; the source takes the first
         at = tuple(int(np.searchsorted(one, points[name][place])) for one, name in zip(grid_points, axes, strict=True))
         grids[shapes[place]][at] = frame["latency"][place] * 1e3
-    return {"source": source, "kernel": " / ".join(sorted(set(frame["kernel_source"].tolist()))),
-            "axes": dict(zip(OPERATORS[operator].axes, grid_points, strict=True)),
-            "us": {" x ".join(map(str, each)): _plain(grid) for each, grid in grids.items()}}
+    return {
+        "source": source,
+        "kernel": " / ".join(sorted(set(frame["kernel_source"].tolist()))),
+        "axes": dict(zip(OPERATORS[operator].axes, grid_points, strict=True)),
+        "us": {" x ".join(map(str, each)): _plain(grid) for each, grid in grids.items()},
+    }
 
 
-def _selected(operator: str, shapes: list[tuple[int, ...]], wanted: dict[str, set[tuple[int, ...]]] | None
-              ) -> Iterable[tuple[int, ...]]:
+def _selected(
+    operator: str, shapes: list[tuple[int, ...]], wanted: dict[str, set[tuple[int, ...]]] | None
+) -> Iterable[tuple[int, ...]]:
     """The shapes of a table that are kept: those wanted, and for matrices the measured ones around."""
     from bankside.models.systems.kernels import neighbours
 
@@ -235,6 +279,7 @@ def _plain(grid: np.ndarray) -> list[Any]:
 
 def _text(document: dict[str, Any]) -> str:
     """JSON with one line for each shape."""
+
     def row(value: Any) -> str:
         return json.dumps(value, separators=(",", ":"))
 

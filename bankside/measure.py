@@ -18,8 +18,17 @@ from .selection import Selection, select
 from .sources import note_sources
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["make", "measurement_of", "require_equal", "run_bench", "simulate", "synthesise", "synthesise_fpga",
-           "time_step", "workload_of"]
+__all__ = [
+    "make",
+    "measurement_of",
+    "require_equal",
+    "run_bench",
+    "simulate",
+    "synthesise",
+    "synthesise_fpga",
+    "time_step",
+    "workload_of",
+]
 
 Progress = Callable[[str], None]
 
@@ -30,11 +39,14 @@ TRANSIENT = ("critical_path", "seconds", "tools")
 def measurement_of(kind: Kind, selection: Selection, **workload: Any) -> Measurement:
     """The measurement of a selected configuration; ``workload`` needs only the options that differ from the
     defaults."""
-    return Measurement.of(kind, selection.unit.name, selection.config, preset=selection.closest, changes=selection.changes,
-                          **workload)
+    return Measurement.of(
+        kind, selection.unit.name, selection.config, preset=selection.closest, changes=selection.changes, **workload
+    )
 
 
-def make(measurement: Measurement, records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
+def make(
+    measurement: Measurement, records: str | None = None, progress: Progress = lambda text: None
+) -> dict[str, Any]:
     """Make a measurement here and now; keys as in ``bankside sim --json`` or ``bankside synth --json``.
 
     Raises
@@ -44,8 +56,9 @@ def make(measurement: Measurement, records: str | None = None, progress: Progres
     """
     unit = registry.unit(measurement.unit)
     same = [name for name, config in unit.presets.items() if config == measurement.config]
-    selection = Selection(unit, measurement.preset if measurement.preset in same else next(iter(same), None),
-                          measurement.config)
+    selection = Selection(
+        unit, measurement.preset if measurement.preset in same else next(iter(same), None), measurement.config
+    )
     workload = dict(measurement.workload)
     if measurement.kind == "synth" and "fpga" in workload:
         return synthesise_fpga(selection, records=records, progress=progress, **workload)
@@ -57,18 +70,31 @@ def make(measurement: Measurement, records: str | None = None, progress: Progres
 
 
 def _header(selection: Selection) -> dict[str, Any]:
-    return {"schema": 1, "unit": selection.unit.name, "preset": selection.preset, "config_hash": selection.config_hash,
-            "config": selection.config.model_dump(mode="json")}
+    return {
+        "schema": 1,
+        "unit": selection.unit.name,
+        "preset": selection.preset,
+        "config_hash": selection.config_hash,
+        "config": selection.config.model_dump(mode="json"),
+    }
 
 
-def simulate(selection: Selection, *, seed: int = 1, waves: bool = False, records: str | None = None,
-             progress: Progress = lambda text: None, **workload: Any) -> dict[str, Any]:
+def simulate(
+    selection: Selection,
+    *,
+    seed: int = 1,
+    waves: bool = False,
+    records: str | None = None,
+    progress: Progress = lambda text: None,
+    **workload: Any,
+) -> dict[str, Any]:
     """Run the unit's bench; keys as in ``bankside sim --json``. The record is written only if nothing differs.
 
     ``workload``: keys of ``Unit.workload``, which has the defaults.
     """
     from bankside.constraints.memory import load_memory
     from bankside.cosim.build import simulator_environment, tool_versions
+
     unit = selection.unit
     asked = workload_of(unit, workload)
     asked.check(selection.config)  # fail before the simulation
@@ -108,14 +134,24 @@ def workload_of(unit: Unit, keys: dict[str, Any]) -> Workload:
     options = unit.workload.options()
     for name in keys:
         if name not in options:
-            raise ConfigError(f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
-                              + ", ".join(option.flag for option in options.values()) + ")")
+            raise ConfigError(
+                f"sim {unit.name} takes no --{name.replace('_', '-')} (valid: "
+                + ", ".join(option.flag for option in options.values())
+                + ")"
+            )
     return validate(keys, unit.workload, f"sim {unit.name}")
 
 
-def run_bench(selection: Selection, workload: Workload, *, verilog: str | None = None, seed: int = 1,
-              waves: Path | None = None, quick: bool = False,
-              progress: Progress = lambda text: None) -> tuple[SimResult, str]:
+def run_bench(
+    selection: Selection,
+    workload: Workload,
+    *,
+    verilog: str | None = None,
+    seed: int = 1,
+    waves: Path | None = None,
+    quick: bool = False,
+    progress: Progress = lambda text: None,
+) -> tuple[SimResult, str]:
     """Run a unit's bench. Returns its result, and the Verilog that was simulated.
 
     Parameters
@@ -140,15 +176,33 @@ def run_bench(selection: Selection, workload: Workload, *, verilog: str | None =
     progress(f"generating {unit.name} {selection.label}")
     text = generate.verilog(selection) if verilog is None else verilog
     with watched(getattr(progress, "share", None)):
-        result = unit.load_bench()(SimRequest(
-            config=selection.config, verilog=text, module=unit.module, latency=generate.latency(selection),
-            model=unit.load_model(), workload=workload, seed=seed, waves=waves, progress=progress, part=part,
-            quick=quick))
+        result = unit.load_bench()(
+            SimRequest(
+                config=selection.config,
+                verilog=text,
+                module=unit.module,
+                latency=generate.latency(selection),
+                model=unit.load_model(),
+                workload=workload,
+                seed=seed,
+                waves=waves,
+                progress=progress,
+                part=part,
+                quick=quick,
+            )
+        )
     return result, text
 
 
-def _keep(folder: RecordFolder, measurement: Measurement, origin: dict[str, str], verilog: str, result: dict[str, Any],
-          tools: dict[str, str], latency: dict[str, int] | None = None) -> str:
+def _keep(
+    folder: RecordFolder,
+    measurement: Measurement,
+    origin: dict[str, str],
+    verilog: str,
+    result: dict[str, Any],
+    tools: dict[str, str],
+    latency: dict[str, int] | None = None,
+) -> str:
     """Write the record of a result, and return its name."""
     lasting = {key: value for key, value in result.items() if key not in TRANSIENT}
     record = Record.of(measurement, made_from=origin, verilog=verilog, results=lasting, tools=tools, latency=latency)
@@ -159,8 +213,15 @@ def memory_label(memory: str) -> str:
     return Path(memory).stem if memory.endswith((".yaml", ".yml")) else memory
 
 
-def synthesise(selection: Selection, *, library: str = "generic", liberty: str | None = None, effort: str = "balanced",
-               records: str | None = None, progress: Progress = lambda text: None) -> dict[str, Any]:
+def synthesise(
+    selection: Selection,
+    *,
+    library: str = "generic",
+    liberty: str | None = None,
+    effort: str = "balanced",
+    records: str | None = None,
+    progress: Progress = lambda text: None,
+) -> dict[str, Any]:
     """Map the unit to a library; keys as in ``bankside synth --json``."""
     from .synthesis import flow, libraries
 
@@ -180,12 +241,19 @@ def synthesise(selection: Selection, *, library: str = "generic", liberty: str |
     target = selection.config.clock_mhz
     record = _keep(folder, measurement, origin, text, synthesis, tools)
     own = process_clock(selection.unit.name, selection.preset, synthesis, target)
-    return {**_header(selection), **synthesis, "target_clock_mhz": target, "process": own.as_dict() if own else None,
-            "record": record, "tools": tools}
+    return {
+        **_header(selection),
+        **synthesis,
+        "target_clock_mhz": target,
+        "process": own.as_dict() if own else None,
+        "record": record,
+        "tools": tools,
+    }
 
 
-def synthesise_fpga(selection: Selection, *, fpga: str, records: str | None = None,
-                    progress: Progress = lambda text: None) -> dict[str, Any]:
+def synthesise_fpga(
+    selection: Selection, *, fpga: str, records: str | None = None, progress: Progress = lambda text: None
+) -> dict[str, Any]:
     """Map the unit to a family of FPGAs; keys as in ``bankside synth --fpga --json``.
 
     Raises
@@ -213,13 +281,27 @@ def synthesise_fpga(selection: Selection, *, fpga: str, records: str | None = No
     synthesis.pop("unit", None)
     record = _keep(folder, measurement, origin, text, synthesis, tools)
     devices = fpga_families()[fpga].devices
-    return {**_header(selection), **synthesis,
-            "percent": {name: device.percent(synthesis["fpga"]) for name, device in devices.items()},
-            "target_clock_mhz": selection.config.clock_mhz, "record": record, "tools": tools}
+    return {
+        **_header(selection),
+        **synthesis,
+        "percent": {name: device.percent(synthesis["fpga"]) for name, device in devices.items()},
+        "target_clock_mhz": selection.config.clock_mhz,
+        "record": record,
+        "tools": tools,
+    }
 
 
-def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, queries: int, refresh: bool,
-              power_limit: bool, outputs: Outputs | None = None) -> dict[str, Any]:
+def time_step(
+    selection: Selection,
+    *,
+    memory: str,
+    tokens: int,
+    head_dim: int,
+    queries: int,
+    refresh: bool,
+    power_limit: bool,
+    outputs: Outputs | None = None,
+) -> dict[str, Any]:
     """Memory timing of one channel's reads for a decode step; keys as in ``bankside time --json``."""
     from bankside.constraints.memory import load_memory
     from bankside.models.memory import time_program
@@ -240,15 +322,27 @@ def time_step(selection: Selection, *, memory: str, tokens: int, head_dim: int, 
         files["timeline"] = write_view(log, f"{selection.unit.name} {selection.label}, {tokens} tokens a bank", outputs)
     if outputs.export is not None:
         files["export"] = write_program(program, outputs, device, Setting(power_limit=power_limit))
-    return {**_header(selection), "memory": device.name, "tokens": tokens, "head_dim": head_dim, "queries": queries,
-            "refresh": refresh, "power_limit": power_limit, "cycles": int(timing.cycles),
-            "time_ns": round(float(timing.time_ns), 3), "commands": {k: int(v) for k, v in timing.commands.items()},
-            "energy_pj": timing.energy_pj.get("total"), "energy_breakdown_pj": timing.energy_pj or None, **files,
-            "tools": generate.tool_versions()}
+    return {
+        **_header(selection),
+        "memory": device.name,
+        "tokens": tokens,
+        "head_dim": head_dim,
+        "queries": queries,
+        "refresh": refresh,
+        "power_limit": power_limit,
+        "cycles": int(timing.cycles),
+        "time_ns": round(float(timing.time_ns), 3),
+        "commands": {k: int(v) for k, v in timing.commands.items()},
+        "energy_pj": timing.energy_pj.get("total"),
+        "energy_breakdown_pj": timing.energy_pj or None,
+        **files,
+        "tools": generate.tool_versions(),
+    }
 
 
 def require_equal(result: dict[str, Any]) -> None:
     """Raise :exc:`CheckFailed` if a simulation found results that differ from the model's."""
     if result["mismatches"]:
-        raise CheckFailed(f"{result['mismatches']} of {result['vectors']} results differ; first: "
-                          f"{result['first_mismatch']}")
+        raise CheckFailed(
+            f"{result['mismatches']} of {result['vectors']} results differ; first: {result['first_mismatch']}"
+        )

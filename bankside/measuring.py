@@ -43,7 +43,6 @@ def at_once() -> int:
     return max(1, min(cores, int(memory_gib / _NEEDS_GIB)))
 
 
-
 @dataclass(frozen=True)
 class _Run:
     process: subprocess.Popen[str]
@@ -93,8 +92,13 @@ class Measurer:
         Smaller numbers first.
     """
 
-    def __init__(self, tell: Callable[[str], None], records: str | None, limit_s: float | None = None,
-                 rank: Callable[[Measurement], int] = lambda measurement: 0) -> None:
+    def __init__(
+        self,
+        tell: Callable[[str], None],
+        records: str | None,
+        limit_s: float | None = None,
+        rank: Callable[[Measurement], int] = lambda measurement: 0,
+    ) -> None:
         self._tell, self._records, self._limit_s, self._rank = tell, records, limit_s, rank
         self._at_once = at_once()
         self._queue: list[Measurement] = []
@@ -106,7 +110,9 @@ class Measurer:
     def __enter__(self) -> Measurer:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         for run in self._running.values():  # interrupted: no process continues alone
             run.stop()
             run.close()
@@ -157,8 +163,14 @@ class Measurer:
         said, answer, asked = (tempfile.TemporaryFile("w+", errors="replace") for _ in range(3))  # pipes could fill up
         json.dump({"measurement": to_json(measurement), "records": self._records}, asked)
         asked.seek(0)
-        process = subprocess.Popen([sys.executable, "-m", "bankside.measuring"], stdin=asked, stdout=answer, stderr=said,
-                                   text=True, start_new_session=True)
+        process = subprocess.Popen(
+            [sys.executable, "-m", "bankside.measuring"],
+            stdin=asked,
+            stdout=answer,
+            stderr=said,
+            text=True,
+            start_new_session=True,
+        )
         asked.close()
         self._running[measurement] = _Run(process, said, answer, time.monotonic())
 
@@ -166,12 +178,17 @@ class Measurer:
         self._done += 1
         self._ended[measurement] = outcome
         if seconds is not None:
-            self._tell(f"{'measured' if outcome.state == 'done' else outcome.state} after {seconds:.0f} s: "
-                       f"{measurement.command}" + (f": {outcome.why}" if outcome.why else ""))
+            self._tell(
+                f"{'measured' if outcome.state == 'done' else outcome.state} after {seconds:.0f} s: "
+                f"{measurement.command}" + (f": {outcome.why}" if outcome.why else "")
+            )
 
     def _late(self, what: str) -> Outcome:
-        return Outcome("timed-out", f"{what} within the {self._limit_s:g} s for measurements; run it alone, or raise "
-                       "--measure-limit", 1)
+        return Outcome(
+            "timed-out",
+            f"{what} within the {self._limit_s:g} s for measurements; run it alone, or raise --measure-limit",
+            1,
+        )
 
 
 def failure(code: int) -> type[BanksideError]:
@@ -179,9 +196,13 @@ def failure(code: int) -> type[BanksideError]:
     return {2: ConfigError, 3: ToolMissing}.get(code, CheckFailed)
 
 
-def measure_all(measurements: Iterable[Measurement], records: str | None, tell: Callable[[str], None],
-                limit_s: float | None = None, each: Callable[[Measurement, Outcome], None] | None = None
-                ) -> dict[Measurement, Outcome]:
+def measure_all(
+    measurements: Iterable[Measurement],
+    records: str | None,
+    tell: Callable[[str], None],
+    limit_s: float | None = None,
+    each: Callable[[Measurement, Outcome], None] | None = None,
+) -> dict[Measurement, Outcome]:
     """Make measurements and wait for all of them; equal measurements are made once.
 
     ``each`` is called with every measurement as it ends. Without it, the first measurement that fails is an error:
@@ -210,9 +231,14 @@ def measure_all(measurements: Iterable[Measurement], records: str | None, tell: 
 
 def to_json(measurement: Measurement) -> dict[str, Any]:
     """A measurement as plain data."""
-    return {"kind": measurement.kind, "unit": measurement.unit, "preset": measurement.preset,
-            "changes": dict(measurement.changes), "config": measurement.config.model_dump(mode="json"),
-            "workload": dict(measurement.workload)}
+    return {
+        "kind": measurement.kind,
+        "unit": measurement.unit,
+        "preset": measurement.preset,
+        "changes": dict(measurement.changes),
+        "config": measurement.config.model_dump(mode="json"),
+        "workload": dict(measurement.workload),
+    }
 
 
 def from_json(document: dict[str, Any]) -> Measurement:
@@ -220,8 +246,14 @@ def from_json(document: dict[str, Any]) -> Measurement:
     from .registry import unit
 
     config = unit(document["unit"]).config.model_validate_json(json.dumps(document["config"]))
-    return Measurement.of(document["kind"], document["unit"], config, preset=document["preset"],
-                          changes=document["changes"], **document["workload"])
+    return Measurement.of(
+        document["kind"],
+        document["unit"],
+        config,
+        preset=document["preset"],
+        changes=document["changes"],
+        **document["workload"],
+    )
 
 
 def _terminate(number: int, frame: Any) -> NoReturn:

@@ -12,8 +12,9 @@ from bankside.cosim.vectors import evaluate
 __all__ = ["evaluate_operator"]
 
 
-def evaluate_operator(component: Any, operands: Mapping[str, np.ndarray], *, name: str = "operator",
-                      ) -> dict[str, np.ndarray]:
+def evaluate_operator(
+    component: Any, operands: Mapping[str, np.ndarray], *, name: str = "operator"
+) -> dict[str, np.ndarray]:
     """Results of a :class:`StreamOperator` for every set of operands, through its Verilog.
 
     Parameters
@@ -41,7 +42,9 @@ def evaluate_operator(component: Any, operands: Mapping[str, np.ndarray], *, nam
         several = [index + 1 for other, index, _, _ in fields if other == key and index is not None]
         shape = f"(n, {several[-1]})" if several else "(n,)"
         if array.dtype.kind not in "iub" or array.shape[1:] != tuple(several[-1:]):
-            raise ValueError(f"Vectors of {key!r} must be integers of shape {shape}, not {array.dtype} of {array.shape}")
+            raise ValueError(
+                f"Vectors of {key!r} must be integers of shape {shape}, not {array.dtype} of {array.shape}"
+            )
     count = len(next(iter(arrays.values())))
     payload: np.ndarray
     if width <= 64:
@@ -59,8 +62,14 @@ def evaluate_operator(component: Any, operands: Mapping[str, np.ndarray], *, nam
             if offset % 64 + size > 64:
                 payload[:, offset // 64 + 1] |= values >> np.uint64(64 - offset % 64)
     results, out_width = _fields(component._results)
-    out = evaluate(text, name, [("i__payload", width)], [("o__payload", out_width)], {"i__payload": payload},
-                   latency=component.latency["result"])["o__payload"]
+    out = evaluate(
+        text,
+        name,
+        [("i__payload", width)],
+        [("o__payload", out_width)],
+        {"i__payload": payload},
+        latency=component.latency["result"],
+    )["o__payload"]
     if out_width > 64:
         out = np.pad(out, ((0, 0), (0, -out.shape[1] % 8))).view("<u8")
     else:

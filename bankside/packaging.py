@@ -112,10 +112,24 @@ def _kernel_xml(config: Any, module: str, registers: Sequence[Register]) -> str:
             continue
         pointer = one.name in pointers
         bytes_ = -(-one.bits // 32) * 4
-        arguments.append("      <arg " + " ".join(f"{name}={quoteattr(str(value))}" for name, value in {
-            "name": one.name, "addressQualifier": int(pointer), "id": len(arguments),
-            "port": MEMORY if pointer else REGISTERS, "size": f"{bytes_:#x}", "offset": f"{one.offset:#x}",
-            "hostOffset": "0x0", "hostSize": f"{bytes_:#x}", "type": "void*" if pointer else "uint"}.items()) + "/>")
+        arguments.append(
+            "      <arg "
+            + " ".join(
+                f"{name}={quoteattr(str(value))}"
+                for name, value in {
+                    "name": one.name,
+                    "addressQualifier": int(pointer),
+                    "id": len(arguments),
+                    "port": MEMORY if pointer else REGISTERS,
+                    "size": f"{bytes_:#x}",
+                    "offset": f"{one.offset:#x}",
+                    "hostOffset": "0x0",
+                    "hostSize": f"{bytes_:#x}",
+                    "type": "void*" if pointer else "uint",
+                }.items()
+            )
+            + "/>"
+        )
     listed = "\n".join(arguments)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <root versionMajor="1" versionMinor="6">

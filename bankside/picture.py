@@ -19,8 +19,20 @@ MAX_LANES = 48
 MAX_LABELS = 160
 
 #: Distinguishable in this order, also for colour-blind people.
-_COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#8c564b", "#332288", "#882255", "#117733",
-            "#aa4499", "#999933")
+_COLOURS = (
+    "#0072b2",
+    "#d55e00",
+    "#009e73",
+    "#cc79a7",
+    "#e69f00",
+    "#56b4e9",
+    "#8c564b",
+    "#332288",
+    "#882255",
+    "#117733",
+    "#aa4499",
+    "#999933",
+)
 _ROW, _ACTIVATE, _PRECHARGE, _REFRESH, _STAGE = "#dfe5ec", "#9fb3c8", "#4d4d4d", "#b00020", "#f2ead3"
 
 
@@ -53,8 +65,13 @@ def render(view: Timeline, form: str = "png") -> bytes:
     y = 0.0
     if view.stages:
         for k, (began, cycles, name, *_) in enumerate(view.stages):
-            axes.broken_barh([(began * scale, cycles * scale)], (y - 0.45, 0.9), facecolor=_STAGE if k % 2 else "#e6dcb9",
-                             edgecolor="#b8a878", linewidth=0.5)
+            axes.broken_barh(
+                [(began * scale, cycles * scale)],
+                (y - 0.45, 0.9),
+                facecolor=_STAGE if k % 2 else "#e6dcb9",
+                edgecolor="#b8a878",
+                linewidth=0.5,
+            )
             labels.append(((began + cycles / 2) * scale, y, name))
             for edge in (began, began + cycles):
                 axes.axvline(edge * scale, color="#b8a878", linewidth=0.4, zorder=0)
@@ -71,8 +88,11 @@ def render(view: Timeline, form: str = "png") -> bytes:
             channel_before = channel
         _lane(axes, y, slices, colours, scale)
         ticks.append((y, name.removesuffix(", alike")))
-        numbers += [((began + cycles / 2) * scale, y, cycles * scale, str(details["row"]))
-                    for began, cycles, _, category, details in slices if category == "row"]
+        numbers += [
+            ((began + cycles / 2) * scale, y, cycles * scale, str(details["row"]))
+            for began, cycles, _, category, details in slices
+            if category == "row"
+        ]
         y += 1.0
     axes.set_xlim(first, last)
     axes.set_ylim(y - 0.2, -0.9)
@@ -97,7 +117,8 @@ def render(view: Timeline, form: str = "png") -> bytes:
     if view.log.memory.quirks:
         title += f" ({view.log.memory.quirks})"
     notes = ([f"first {MAX_LANES} of {MAX_LANES + hidden} lanes"] if hidden else []) + (
-        [f"cut off after cycle {view.log.last}"] if view.log.truncated else [])
+        [f"cut off after cycle {view.log.last}"] if view.log.truncated else []
+    )
     axes.set_title(title + (f"   [{'; '.join(notes)}]" if notes else ""), fontsize=10, loc="left")
     out = io.BytesIO()
     figure.savefig(out, format=form, dpi=140, facecolor="white", metadata={"Software": None} if form == "png" else {})
@@ -135,12 +156,24 @@ def _lane(axes: Any, y: float, slices: list[Slice], colours: dict[str, str], sca
         what = details.get("command", name)
         colour = _ROW if category == "row" else colours.get(what, "#777777")
         groups.setdefault((category, colour), []).append((began * scale, cycles * scale))
-    heights = {"row": (-0.45, 0.9, 1), "activate": (-0.45, 0.55, 2), "column": (-0.45, 0.55, 3),
-               "precharge": (-0.45, 0.9, 2), "refresh": (-0.45, 0.9, 2), "command": (-0.4, 0.8, 3)}
+    heights = {
+        "row": (-0.45, 0.9, 1),
+        "activate": (-0.45, 0.55, 2),
+        "column": (-0.45, 0.55, 3),
+        "precharge": (-0.45, 0.9, 2),
+        "refresh": (-0.45, 0.9, 2),
+        "command": (-0.4, 0.8, 3),
+    }
     for (category, colour), bars in groups.items():
         low, tall, order = heights[category]
-        axes.broken_barh(bars, (y + low, tall), facecolor=colour, linewidth=0.35,  # the least that is seen
-                         edgecolor="#aab4c0" if category == "row" else colour, zorder=order)
+        axes.broken_barh(
+            bars,
+            (y + low, tall),
+            facecolor=colour,
+            linewidth=0.35,  # the least that is seen
+            edgecolor="#aab4c0" if category == "row" else colour,
+            zorder=order,
+        )
 
 
 def _legend(figure: Any, colours: dict[str, str], lanes: list[tuple[str, str, list[Slice]]]) -> None:
@@ -153,4 +186,6 @@ def _legend(figure: Any, colours: dict[str, str], lanes: list[tuple[str, str, li
     if any(category == "row" for _, _, slices in lanes for *_, category, _ in slices):
         patches.insert(0, Patch(facecolor=_ROW, edgecolor="#aab4c0", label="row open (its number)"))
     if patches:
-        figure.legend(handles=patches, loc="outside lower center", ncols=min(len(patches), 10), fontsize=7.5, frameon=False)
+        figure.legend(
+            handles=patches, loc="outside lower center", ncols=min(len(patches), 10), fontsize=7.5, frameon=False
+        )

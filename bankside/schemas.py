@@ -149,17 +149,22 @@ class Gen(Envelope):
 
 
 #: Keys that ``sim`` adds to the measurements of a unit's bench, beside the options of the unit's workload.
-_SIM = {"seed": (int, _key("of data and stalls")),
-        "vectors_file": (str | None, _key("file of vectors that were simulated in place of drawn ones", default=None)),
-        "differences": (list[Any], _key("the first vectors that differ", default=[])),
-        "record": (str | None, _key("name of the record, unless something differs"))}
+_SIM = {
+    "seed": (int, _key("of data and stalls")),
+    "vectors_file": (str | None, _key("file of vectors that were simulated in place of drawn ones", default=None)),
+    "differences": (list[Any], _key("the first vectors that differ", default=[])),
+    "record": (str | None, _key("name of the record, unless something differs")),
+}
 
 
 def _sim(name: str) -> type[BaseModel]:
     """Result of ``sim`` of a unit: its workload and the fields of its result."""
     unit = UNITS[name]
-    workload: dict[str, Any] = {key: (option.kind | None, _key(option.description, default=None))
-                                for key, option in unit.workload.options().items() if key != "vectors"}
+    workload: dict[str, Any] = {
+        key: (option.kind | None, _key(option.description, default=None))
+        for key, option in unit.workload.options().items()
+        if key != "vectors"
+    }
     figures: dict[str, Any] = {key: (field.annotation, field) for key, field in unit.result.model_fields.items()}
     title = "".join(part.capitalize() for part in name.split("-"))
     fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **_SIM, **figures}
@@ -234,7 +239,9 @@ class SynthFpga(_Selected):
 
     family: str
     fpga: FpgaCounts
-    percent: dict[str, dict[str, float | None]] = _key("shares of each device; `_counted`: of a total that a paper uses")
+    percent: dict[str, dict[str, float | None]] = _key(
+        "shares of each device; `_counted`: of a total that a paper uses"
+    )
     lut_levels: int = _key("logic depth of the longest path; there is no clock figure")
     path_carry4: int = _key("carry chains of four bits on that path; they are no level")
     path_dsp: int = _key("levels of that path in DSP blocks")
@@ -409,22 +416,28 @@ class Eval(Envelope):
     records: list[str] = _key("names of the measurement and kernel records on which it rests")
     assumptions: list[str]
     splits: list[Split] | None = _key("splits that `--split` tried", default=None)
-    block: CentBlock | None = _key("of `cent`: a block of the model on the channels, the links, the units near memory",
-                                   default=None)
+    block: CentBlock | None = _key(
+        "of `cent`: a block of the model on the channels, the links, the units near memory", default=None
+    )
     embedding_ms: float | None = _key("of `cent`: embedding, last norm, output matrix", default=None)
     host_ms: float | None = _key("of `cent`: the host's time for a token", default=None)
     power_w: float | None = _key("of `cent`: power of all devices", default=None)
     power_breakdown_w: dict[str, float] | None = _key("of `cent`: by component", default=None)
     stages: int | None = _key("of `cent`: stages of the pipeline", default=None)
     utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
-    controller: CentController | None = _key("of `cent`: the controller of a device, with measured areas; none under "
-                                             "quirks and if an area has not been measured", default=None)
+    controller: CentController | None = _key(
+        "of `cent`: the controller of a device, with measured areas; none under "
+        "quirks and if an area has not been measured",
+        default=None,
+    )
     price_usd: dict[str, float] | None = _key("of `cent`, and of `inf2` and its baselines: price by part", default=None)
     usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
     tokens_per_usd: float | None = _key("of `cent`", default=None)
     traffic_bytes: dict[str, dict[str, float]] | None = _key(
         "of `inf2` and its baselines: bytes of a decode step over all links of each name, away from the host (`down`) and "
-        "towards it (`up`)", default=None)
+        "towards it (`up`)",
+        default=None,
+    )
     prefill_s: float | None = _key("of the same: prefill of all requests", default=None)
     run_throughput_tok_s: float | None = _key("of the same: tokens per second with the prefill counted", default=None)
     weights_at: Literal["gpu", "host", "drives"] | None = _key("of the same: place of the weights", default=None)
@@ -432,11 +445,14 @@ class Eval(Envelope):
     x_cache_requests: int | None = _key("of `inf2`: requests whose inputs the host keeps", default=None)
     x_cache_bound: str | None = _key("of `inf2`: why there are not more", default=None)
     shards_per_drive: int | None = _key("of `inf2`: key/value heads of requests on the busiest drive", default=None)
-    tok_s_per_usd: float | None = _key("of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None)
+    tok_s_per_usd: float | None = _key(
+        "of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None
+    )
     accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
     timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
-    method: str | None = _key("of `starc`: which tokens heads read; the keys up to `selecting` are of `starc` too",
-                              default=None)
+    method: str | None = _key(
+        "of `starc`: which tokens heads read; the keys up to `selecting` are of `starc` too", default=None
+    )
     budget: int | None = _key("tokens of a selection", default=None)
     prompt_tokens: int | None = _key("tokens of the prompt", default=None)
     unit_tokens: int | None = _key("tokens of an access unit", default=None)
@@ -827,7 +843,9 @@ class Sweep(Envelope):
 class Demo(Envelope):
     crossover: Crossover = _key("models and contexts with which the units win")
     evaluations: list[dict[str, Any]]
-    by_rule: list[list[dict[str, Any]]] = _key("the evaluations under each rule of the GPUs; the first are `evaluations`")
+    by_rule: list[list[dict[str, Any]]] = _key(
+        "the evaluations under each rule of the GPUs; the first are `evaluations`"
+    )
     sweeps: dict[str, list[dict[str, Any]]]
     sim: dict[str, Any]
     synth: dict[str, Any]
@@ -935,11 +953,14 @@ class Writeback(_WritebackFile):
     failures: int = _key("writes that failed and were done again")
     write_amplification: float | None = _key("bytes written, with the index, over bytes spilled")
     host_bytes: int = _key("most bytes that the host buffer held during the steps")
-    sent_bytes: int = _key("rows whose write has not finished, summed over the steps: a step sends them from the host "
-                           "buffer")
+    sent_bytes: int = _key(
+        "rows whose write has not finished, summed over the steps: a step sends them from the host buffer"
+    )
     late_steps: int = _key("steps that sent rows of an earlier interval, because their write had not finished")
-    step_for_writes_ms: float = _key("time of all steps and of the writes that outlast them, for one step; with steps of "
-                                     "this time or more, the drive keeps up")
+    step_for_writes_ms: float = _key(
+        "time of all steps and of the writes that outlast them, for one step; with steps of "
+        "this time or more, the drive keeps up"
+    )
     prefill_s: float
     decode_s: float
     drain_s: float = _key("from the last step to the last write")
@@ -980,8 +1001,10 @@ class DecodeFigures(_Part):
 
     perplexity: float | None = _key("of each token but the first, given those before it")
     bits_per_byte: float | None = _key("of the text of these tokens")
-    agreement: float = _key("share of positions at which the most probable token is float32's: all of a text, the "
-                            "generated ones of a free run")
+    agreement: float = _key(
+        "share of positions at which the most probable token is float32's: all of a text, the "
+        "generated ones of a free run"
+    )
     first_difference: int | None = _key("first of these positions with another token")
     kl_mean_nats: float | None = _key("divergence of the system's distribution from float32's, mean over positions")
     max_abs_logit_error: float | None
@@ -1096,7 +1119,8 @@ class Decode(Envelope, DecodeFigures):
     reference: DecodeReference = _key("float32 on the same tokens")
     agrees: list[bool] = _key("after each token, whether the most probable next one is float32's")
     attention_error: list[list[float | None]] = _key(
-        "relative L2 error against float32 on the same queries, keys and values, by layer and head")
+        "relative L2 error against float32 on the same queries, keys and values, by layer and head"
+    )
     attention: DecodeMaps
     reads: DecodeReads | None = _key("with sparse attention")
     placement: DecodePlacement | None = _key("of a system with tiers")
@@ -1242,13 +1266,31 @@ class Bench(Envelope):
 
 #: Kinds of results of each command; the kinds of ``sim`` come from the installed units.
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
-    "doctor": (Doctor,), "list": (List,), "gen": (Gen, DryRun), "sim": (DryRun,),
-    "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns), "time": (TimeUnit, TimeTrace, DryRun),
-    "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns), "compile": (Compile,), "serve": (Serve,),
-    "decode": (Decode,), "capture": (Capture,), "sparse": (Sparse,), "asm": (Asm,), "disasm": (Disasm,),
-    "repro": (Repro, Papers, Claims, Figure, ReproResults), "calibrate": (Calibrate, FittedActivations), "demo": (Demo,),
-    "rtl": (Rtl,), "sweep": (Sweep,), "records": (Records,), "explain": (Explain,), "cache": (Cache,),
-    "kernels": (Kernels,), "writeback": (Writeback, WritebackCheck), "bench": (Bench,),
+    "doctor": (Doctor,),
+    "list": (List,),
+    "gen": (Gen, DryRun),
+    "sim": (DryRun,),
+    "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns),
+    "time": (TimeUnit, TimeTrace, DryRun),
+    "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns),
+    "compile": (Compile,),
+    "serve": (Serve,),
+    "decode": (Decode,),
+    "capture": (Capture,),
+    "sparse": (Sparse,),
+    "asm": (Asm,),
+    "disasm": (Disasm,),
+    "repro": (Repro, Papers, Claims, Figure, ReproResults),
+    "calibrate": (Calibrate, FittedActivations),
+    "demo": (Demo,),
+    "rtl": (Rtl,),
+    "sweep": (Sweep,),
+    "records": (Records,),
+    "explain": (Explain,),
+    "cache": (Cache,),
+    "kernels": (Kernels,),
+    "writeback": (Writeback, WritebackCheck),
+    "bench": (Bench,),
 }
 
 
@@ -1265,5 +1307,8 @@ def schema_of(command: str) -> dict[str, Any]:
     kinds = (*map(_sim, UNITS), *COMMANDS[command]) if command == "sim" else COMMANDS[command]
     adapter: TypeAdapter[Any] = TypeAdapter(reduce(or_, kinds))  # type: ignore[arg-type]
     schema = {key: value for key, value in adapter.json_schema(by_alias=True).items() if key != "title"}
-    return {"$schema": "https://json-schema.org/draft/2020-12/schema",
-            "title": f"bankside {command} --json, schema {SCHEMA}", **schema}
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": f"bankside {command} --json, schema {SCHEMA}",
+        **schema,
+    }

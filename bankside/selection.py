@@ -33,7 +33,9 @@ class Selection:
     @property
     def arguments(self) -> str:
         """How to select this configuration on the command line."""
-        return " ".join([f"{self.unit.name} --preset {self.closest}", *(f"--set {k}={v}" for k, v in self.changes.items())])
+        return " ".join(
+            [f"{self.unit.name} --preset {self.closest}", *(f"--set {k}={v}" for k, v in self.changes.items())]
+        )
 
     @property
     def closest(self) -> str:
@@ -73,8 +75,13 @@ def _flat(values: dict[str, Any]) -> dict[str, Any]:
 
 def _merged(base: dict[str, Any], over: dict[str, Any]) -> dict[str, Any]:
     """``base`` with the keys of ``over``, part by part."""
-    return {**base, **{k: _merged(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
-                       for k, v in over.items()}}
+    return {
+        **base,
+        **{
+            k: _merged(base[k], v) if isinstance(v, dict) and isinstance(base.get(k), dict) else v
+            for k, v in over.items()
+        },
+    }
 
 
 def select(name: str, *, preset: str | None = None, file: str | None = None, sets: Sequence[str] = ()) -> Selection:
@@ -95,8 +102,9 @@ def select(name: str, *, preset: str | None = None, file: str | None = None, set
         named = document.pop("preset", None)
         if named is not None:
             if not isinstance(named, str) or named not in chosen.presets:
-                raise ConfigError(f"{file}:{lines[('preset',)]}: "
-                                  + nearest(f"preset of {chosen.name}", named, chosen.presets))
+                raise ConfigError(
+                    f"{file}:{lines[('preset',)]}: " + nearest(f"preset of {chosen.name}", named, chosen.presets)
+                )
             preset = preset or named
     _, base = chosen.preset(preset)
     values = base.model_dump()
@@ -124,8 +132,11 @@ def _assignment(text: str, model: type[Strict]) -> dict[str, Any]:
     for part in parts:
         inner = model.model_fields[part].annotation if part in model.model_fields else None
         if not (isinstance(inner, type) and issubclass(inner, Strict)):
-            raise ConfigError(f"--set {text}: {nearest('key', part, model.model_fields)}" if inner is None else
-                              f"--set {text}: '{part}' has no keys of its own")
+            raise ConfigError(
+                f"--set {text}: {nearest('key', part, model.model_fields)}"
+                if inner is None
+                else f"--set {text}: '{part}' has no keys of its own"
+            )
         model = inner
     if key not in model.model_fields:
         raise ConfigError(f"--set {text}: {nearest('key', key, model.model_fields)}")

@@ -52,8 +52,9 @@ class Outputs:
         if self.plot is not None and Path(self.plot).suffix.lower() not in PICTURES:
             raise ConfigError(f"--plot: a picture ends with {', '.join(PICTURES)}, not '{self.plot}'")
         if self.requests is not None and Path(self.requests).suffix.lower() not in SUFFIXES:
-            raise ConfigError(f"--write-requests: a file of requests ends with {', '.join(SUFFIXES)}, not "
-                              f"'{self.requests}'")
+            raise ConfigError(
+                f"--write-requests: a file of requests ends with {', '.join(SUFFIXES)}, not '{self.requests}'"
+            )
         for path in (self.csv, self.plot, self.timeline, self.requests):
             if path is not None:
                 if os.path.isdir(path):
@@ -84,8 +85,16 @@ class Outputs:
         return done
 
 
-def find_workload(name: str, *, form: str | None = None, requests: int | None = None, rate: float | None = None,
-                  burstiness: float | None = None, output_tokens: int = 128, seed: int = 1) -> Workload:
+def find_workload(
+    name: str,
+    *,
+    form: str | None = None,
+    requests: int | None = None,
+    rate: float | None = None,
+    burstiness: float | None = None,
+    output_tokens: int = 128,
+    seed: int = 1,
+) -> Workload:
     """Requests of a named workload, a YAML file that describes one, or a file of requests; with their arrivals.
 
     With ``rate`` None, requests arrive as the workload says, or else all at once. With 0, all arrive at once.
@@ -112,10 +121,25 @@ def find_workload(name: str, *, form: str | None = None, requests: int | None = 
     return workload.arriving(spec, seed)
 
 
-def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Outputs, *, slo_ms: float | None = None,
-        ttft_slo_ms: float | None = None, search: str | None = None, percentile: float = 99, burstiness: float = 1.0,
-        seed: int = 1, refresh: bool = False, measure: bool = False, records: str | None = None,
-        changes: Mapping[str, Any] | None = None, log: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
+def run(
+    system: str,
+    model: str,
+    workload: Workload,
+    policy: Policy,
+    outputs: Outputs,
+    *,
+    slo_ms: float | None = None,
+    ttft_slo_ms: float | None = None,
+    search: str | None = None,
+    percentile: float = 99,
+    burstiness: float = 1.0,
+    seed: int = 1,
+    refresh: bool = False,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    log: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
     """Result of ``bankside serve --json``.
 
     Raises
@@ -146,15 +170,31 @@ def run(system: str, model: str, workload: Workload, policy: Policy, outputs: Ou
     elif search == "batch":
         found = largest_batch(served, workload, limit, policy, percentile=percentile, model=shape.name, progress=log)
     else:
-        found = largest_rate(served, workload, limit, policy, percentile=percentile, cv=burstiness, seed=seed,
-                             model=shape.name, progress=log)
+        found = largest_rate(
+            served,
+            workload,
+            limit,
+            policy,
+            percentile=percentile,
+            cv=burstiness,
+            seed=seed,
+            model=shape.name,
+            progress=log,
+        )
     if found is not None:
         result = found.result
     seconds = time.perf_counter() - began
     files = outputs.write(result, workload, slo_ms)
-    return {"schema": 1, **result.summary(slo_ms, ttft_slo_ms),
-            "parallelism": dict(getattr(served, "parallelism", {})), "search": _search(found, percentile),
-            "records": sorted({*used, *loaded.sources}), "seconds": seconds, "files": files, "tools": tool_versions()}
+    return {
+        "schema": 1,
+        **result.summary(slo_ms, ttft_slo_ms),
+        "parallelism": dict(getattr(served, "parallelism", {})),
+        "search": _search(found, percentile),
+        "records": sorted({*used, *loaded.sources}),
+        "seconds": seconds,
+        "files": files,
+        "tools": tool_versions(),
+    }
 
 
 def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | None:
@@ -164,8 +204,13 @@ def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | N
     def value(number: float) -> float | None:
         return number if number < float("inf") else None  # all at once
 
-    return {"what": found.what, "value": value(found.value), "percentile": percentile, "bounded": found.bounded,
-            "tried": [{"value": value(number), "tpot_ms": tpot, "meets": ok} for number, tpot, ok in found.tried]}
+    return {
+        "what": found.what,
+        "value": value(found.value),
+        "percentile": percentile,
+        "bounded": found.bounded,
+        "tried": [{"value": value(number), "tpot_ms": tpot, "meets": ok} for number, tpot, ok in found.tried],
+    }
 
 
 class _Noting:
@@ -190,8 +235,14 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
-    bar = Progress(TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn(),
-                   console=Console(stderr=True), transient=True)
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        transient=True,
+    )
     began, task, last = time.monotonic(), bar.add_task(what, total=None), 0.0
 
     def tell(done: int, total: int) -> None:
@@ -216,12 +267,24 @@ def serving_table(r: dict[str, Any]) -> list[Any]:
     """The result as objects that rich prints."""
     w, policy = r["workload"], r["policy"]
     figures = ("mean", "p50", "p90", "p99", "max")
-    rows = [(name, *("–" if r[key] is None else _number(r[key][figure]) for figure in figures))
-            for key, name in (("ttft_ms", "time to first token"), ("tpot_ms", "time per output token"),
-                              ("itl_ms", "between two tokens"), ("latency_ms", "end to end"), ("queueing_ms", "waiting"))]
-    table = FittingTable([("ms", {}), *((figure, {"justify": "right"}) for figure in figures)], rows, (5, 3, 1, 2),
-                         title=f"{r['system']}, {r['model']}, {w['requests']:,} requests of {w['name']}",
-                         title_style="bold", title_justify="left")
+    rows = [
+        (name, *("–" if r[key] is None else _number(r[key][figure]) for figure in figures))
+        for key, name in (
+            ("ttft_ms", "time to first token"),
+            ("tpot_ms", "time per output token"),
+            ("itl_ms", "between two tokens"),
+            ("latency_ms", "end to end"),
+            ("queueing_ms", "waiting"),
+        )
+    ]
+    table = FittingTable(
+        [("ms", {}), *((figure, {"justify": "right"}) for figure in figures)],
+        rows,
+        (5, 3, 1, 2),
+        title=f"{r['system']}, {r['model']}, {w['requests']:,} requests of {w['name']}",
+        title_style="bold",
+        title_justify="left",
+    )
     lines = [
         f"throughput    {_number(r['throughput_tok_s'])} tokens/s, {_number(r['requests_per_s'])} requests/s over "
         f"{_number(r['makespan_s'])} s",
@@ -234,23 +297,37 @@ def serving_table(r: dict[str, Any]) -> list[Any]:
     if r["energy"] is not None:
         e = r["energy"]
         parts = sorted(e["components_j_per_token"].items(), key=lambda item: -item[1])
-        lines.append(f"energy        {_joules(e['j_per_token'])} a token, as modelled; {_joules(e['prefill_j_per_token'])} "
-                     "are prefill; " + ", ".join(f"{name} {_joules(value)}" for name, value in parts if value))
+        lines.append(
+            f"energy        {_joules(e['j_per_token'])} a token, as modelled; {_joules(e['prefill_j_per_token'])} "
+            "are prefill; " + ", ".join(f"{name} {_joules(value)}" for name, value in parts if value)
+        )
     if r["slo"] is not None:
-        limits = [f"{name} {r['slo'][key]:g} ms" for key, name in (("tpot_ms", "TPOT"), ("ttft_ms", "TTFT"))
-                  if r["slo"][key] is not None]
-        lines.append(f"goodput       {100 * r['slo']['met']:.1f} % of the requests meet {' and '.join(limits)}: "
-                     f"{_number(r['slo']['goodput_requests_s'])} requests/s, {_number(r['slo']['goodput_tok_s'])} tokens/s")
+        limits = [
+            f"{name} {r['slo'][key]:g} ms"
+            for key, name in (("tpot_ms", "TPOT"), ("ttft_ms", "TTFT"))
+            if r["slo"][key] is not None
+        ]
+        lines.append(
+            f"goodput       {100 * r['slo']['met']:.1f} % of the requests meet {' and '.join(limits)}: "
+            f"{_number(r['slo']['goodput_requests_s'])} requests/s, {_number(r['slo']['goodput_tok_s'])} tokens/s"
+        )
     if r["search"] is not None:
         s = r["search"]
         what = "batch" if s["what"] == "batch" else "arrival rate"
-        value = ("all at once" if s["value"] is None else f"{s['value']:.0f}" if s["what"] == "batch" else
-                 f"{_number(s['value'])} requests/s")
+        value = (
+            "all at once"
+            if s["value"] is None
+            else f"{s['value']:.0f}"
+            if s["what"] == "batch"
+            else f"{_number(s['value'])} requests/s"
+        )
         more = "" if s["bounded"] else "; a larger one changes nothing"
         if s["what"] == "batch" and not s["bounded"] and s["value"] == policy["batch_limit"]:
             more = "; the limit of the search"
-        lines.append(f"largest {what} with p{s['percentile']:g} TPOT within {r['slo']['tpot_ms']:g} ms: {value}{more} "
-                     f"({len(s['tried'])} runs)")
+        lines.append(
+            f"largest {what} with p{s['percentile']:g} TPOT within {r['slo']['tpot_ms']:g} ms: {value}{more} "
+            f"({len(s['tried'])} runs)"
+        )
     if w["synthetic"]:
         lines.append("lengths are synthetic: only some of their statistics are published (see docs/workloads.md)")
     if r["records"]:
@@ -281,18 +358,30 @@ def _picture(result: ServingResult, form: str, slo_ms: float | None) -> bytes:
     series = np.array(result.batch_series())
     grid[0].fill_between(series[:, 0], series[:, 1], color="#0072b2", alpha=0.6, step="mid", linewidth=0)
     grid[0].set(title="requests that decode", xlabel="s", ylabel="requests", ylim=(0, None))
-    for axes, values, title in ((grid[1], result.ttft_s, "time to first token"),
-                                (grid[2], result.tpot_s, "time per output token"),
-                                (grid[3], result.latency_s, "end to end")):
+    for axes, values, title in (
+        (grid[1], result.ttft_s, "time to first token"),
+        (grid[2], result.tpot_s, "time per output token"),
+        (grid[3], result.latency_s, "end to end"),
+    ):
         known = np.sort(values[~np.isnan(values)]) * 1e3
         axes.step(known, np.arange(1, len(known) + 1) / max(len(known), 1), color="#0072b2", where="post")
         axes.set(title=title, xlabel="ms", ylabel="share of the requests", ylim=(0, 1.02))
         axes.grid(color="#dddddd")
         if axes is grid[2] and slo_ms is not None:
             axes.axvline(slo_ms, color="#d55e00", linestyle="--")
-            axes.annotate(f"{slo_ms:g} ms", (slo_ms, 0.02), color="#d55e00", xytext=(-4, 0), ha="right",
-                          textcoords="offset points")
+            axes.annotate(
+                f"{slo_ms:g} ms",
+                (slo_ms, 0.02),
+                color="#d55e00",
+                xytext=(-4, 0),
+                ha="right",
+                textcoords="offset points",
+            )
     out = io.BytesIO()
-    figure.savefig(out, format=form, dpi=110, metadata={} if form == "png" else {"CreationDate": None} if form == "pdf"
-                   else {"Date": None})
+    figure.savefig(
+        out,
+        format=form,
+        dpi=110,
+        metadata={} if form == "png" else {"CreationDate": None} if form == "pdf" else {"Date": None},
+    )
     return out.getvalue()

@@ -28,13 +28,20 @@ from bankside.constraints.memory import available
 from bankside.constraints.memory.memory import FOLDER, MemoryFile, layered
 from bankside.constraints.workspace import Input, cache_folder, note_input, noted_inputs, noting, write_files
 
-__all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "note_sources",
-           "sources_digest"]
+__all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "note_sources", "sources_digest"]
 
 #: Modules that read, check and write files, or call the compiler of simulated models. They decide no result.
-PLUMBING = frozenset(f"bankside.{module}" for module in (
-    "constraints.document", "constraints.errors", "constraints.memory.layers", "constraints.workspace", "cosim.build",
-    "models.numerics.vector_files"))
+PLUMBING = frozenset(
+    f"bankside.{module}"
+    for module in (
+        "constraints.document",
+        "constraints.errors",
+        "constraints.memory.layers",
+        "constraints.workspace",
+        "cosim.build",
+        "models.numerics.vector_files",
+    )
+)
 
 #: Goes up when digests of the same sources change.
 _FORMAT = 3
@@ -106,8 +113,11 @@ def _memory_file(path: Path) -> str:
 
 def _without_sources(value: Any, top: bool = True) -> Any:
     if isinstance(value, dict):
-        return {key: _without_sources(inner, False) for key, inner in value.items()
-                if key != "source" and not (top and key in ("name", "based_on"))}
+        return {
+            key: _without_sources(inner, False)
+            for key, inner in value.items()
+            if key != "source" and not (top and key in ("name", "based_on"))
+        }
     return [_without_sources(inner, False) for inner in value] if isinstance(value, list) else value
 
 
@@ -118,8 +128,10 @@ def _memories() -> dict[str, str]:
     kept = _cache()
     if kept.get("memories", {}).get("stamp") != stamp:
         with noted_inputs():  # a result that uses one of them reads it
-            kept["memories"] = {"stamp": stamp,
-                                "digests": {name: _memory_file(FOLDER / f"{name}.yaml") for name in available()}}
+            kept["memories"] = {
+                "stamp": stamp,
+                "digests": {name: _memory_file(FOLDER / f"{name}.yaml") for name in available()},
+            }
         kept["changed"] = True
     found: dict[str, str] = kept["memories"]["digests"]
     return found
@@ -284,9 +296,18 @@ def _statements(module: str) -> tuple[_Statement, ...]:
         package = module if path.name == "__init__.py" else module.rpartition(".")[0]
         entry = kept[str(path)] = [stamp, [_read(node, package) for node in _body(path)]]
         _cache()["changed"] = True
-    return tuple(_Statement(digest, tuple(binds), always, tuple((name, attribute) for name, attribute in refers),
-                            tuple((bound, source, name) for bound, source, name in imports), tuple(strings), tuple(parts))
-                 for digest, binds, always, refers, imports, strings, parts in entry[1])
+    return tuple(
+        _Statement(
+            digest,
+            tuple(binds),
+            always,
+            tuple((name, attribute) for name, attribute in refers),
+            tuple((bound, source, name) for bound, source, name in imports),
+            tuple(strings),
+            tuple(parts),
+        )
+        for digest, binds, always, refers, imports, strings, parts in entry[1]
+    )
 
 
 def _body(path: Path) -> list[ast.stmt]:
@@ -324,13 +345,24 @@ def _read(node: ast.stmt, package: str) -> list[Any]:
             if isinstance(first, ast.Constant) and isinstance(first.value, str):
                 parts.add(first.value)
         waiting += _children(one)
-    return [_hash(_plain(node)), _binds(node), _always(node), sorted(refers), sorted(imports), sorted(strings),
-            sorted(parts)]
+    return [
+        _hash(_plain(node)),
+        _binds(node),
+        _always(node),
+        sorted(refers),
+        sorted(imports),
+        sorted(strings),
+        sorted(parts),
+    ]
 
 
 def _children(node: ast.AST) -> list[ast.AST]:
-    return [inner for name, value in _fields(node) for inner in (value if isinstance(value, list) else [value])
-            if isinstance(inner, ast.AST) and not _for_checkers(inner)]
+    return [
+        inner
+        for name, value in _fields(node)
+        for inner in (value if isinstance(value, list) else [value])
+        if isinstance(inner, ast.AST) and not _for_checkers(inner)
+    ]
 
 
 def _fields(node: ast.AST) -> list[tuple[str, Any]]:
@@ -339,8 +371,12 @@ def _fields(node: ast.AST) -> list[tuple[str, Any]]:
         return [("exc", node.exc.func if isinstance(node.exc, ast.Call) else node.exc)]
     left_out = _docstring(node)
     kept = [(name, value) for name, value in ast.iter_fields(node) if not _annotation(node, name)]
-    return [(name, [one for one in value if one is not left_out and not _description(one)]) if isinstance(value, list)
-            else (name, value) for name, value in kept]
+    return [
+        (name, [one for one in value if one is not left_out and not _description(one)])
+        if isinstance(value, list)
+        else (name, value)
+        for name, value in kept
+    ]
 
 
 def _description(node: Any) -> bool:
@@ -360,8 +396,17 @@ def _binds(node: ast.stmt) -> list[str]:
 
 
 #: Decorators that only change the decorated object.
-_PURE = {"cache", "contextmanager", "dataclass", "kept", "lru_cache", "njit", "runtime_checkable", "total_ordering",
-         "unique"}
+_PURE = {
+    "cache",
+    "contextmanager",
+    "dataclass",
+    "kept",
+    "lru_cache",
+    "njit",
+    "runtime_checkable",
+    "total_ordering",
+    "unique",
+}
 
 
 def _always(node: ast.stmt) -> bool:
@@ -380,15 +425,21 @@ def _annotation(node: ast.AST, field: str) -> bool:
 
 
 def _for_checkers(node: ast.AST) -> bool:
-    return isinstance(node, ast.If) and "TYPE_CHECKING" in (getattr(node.test, "id", ""), getattr(node.test, "attr", ""))
+    return isinstance(node, ast.If) and "TYPE_CHECKING" in (
+        getattr(node.test, "id", ""),
+        getattr(node.test, "attr", ""),
+    )
 
 
 def _docstring(node: ast.AST) -> ast.stmt | None:
     if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef) or not node.body:
         return None
     first = node.body[0]
-    return first if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) \
-        and isinstance(first.value.value, str) else None
+    return (
+        first
+        if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
+        else None
+    )
 
 
 def _plain(node: Any) -> Any:
@@ -401,8 +452,12 @@ def _plain(node: Any) -> Any:
                 continue
             if name == "value" and isinstance(node, ast.Constant):
                 fields.append(repr(value))
-            elif isinstance(value, list):  # an empty piece of text in a string with values is there in some versions only
-                kept = [one for one in value if not (isinstance(node, ast.JoinedStr) and getattr(one, "value", None) == "")]
+            elif isinstance(
+                value, list
+            ):  # an empty piece of text in a string with values is there in some versions only
+                kept = [
+                    one for one in value if not (isinstance(node, ast.JoinedStr) and getattr(one, "value", None) == "")
+                ]
                 fields.append([name, [_plain(one) for one in kept]])
             else:
                 fields.append([name, _plain(value)])

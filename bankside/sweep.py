@@ -101,8 +101,9 @@ def points_of(axes: Sequence[str]) -> list[dict[str, str]]:
     return [dict(zip(values, one, strict=True)) for one in itertools.product(*values.values())]
 
 
-def jobs_of(target: str, axes: Sequence[str], *, settings: Mapping[str, Any], records: str | None,
-            measure: bool) -> list[Job]:
+def jobs_of(
+    target: str, axes: Sequence[str], *, settings: Mapping[str, Any], records: str | None, measure: bool
+) -> list[Job]:
     """The jobs of a sweep, checked as far as possible without computing.
 
     Raises
@@ -152,8 +153,14 @@ def jobs_of(target: str, axes: Sequence[str], *, settings: Mapping[str, Any], re
 
 def make_row(job: Job) -> dict[str, Any]:
     """The row of a combination: its point, numbers by name, records, inputs; ``error`` if it is refused."""
-    row: dict[str, Any] = {"key": job.key, "point": dict(job.point), "values": {}, "records": [], "error": None,
-                           "inputs": []}
+    row: dict[str, Any] = {
+        "key": job.key,
+        "point": dict(job.point),
+        "values": {},
+        "records": [],
+        "error": None,
+        "inputs": [],
+    }
     with noted_inputs() as found:
         try:
             values, row["records"] = (_unit if job.kind == "unit" else _system)(job)
@@ -206,8 +213,15 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
     serving = {key: load.pop(key) for key in SERVING if key in load}
     whole: dict[str, Any] = {key: _whole(key, value) for key, value in load.items()}
     if not serving:
-        result = evaluate(job.target, model, **{"context": 4096, "batch": 16, **whole}, split=split, measure=job.measure,
-                          records=job.records, changes=changes)
+        result = evaluate(
+            job.target,
+            model,
+            **{"context": 4096, "batch": 16, **whole},
+            split=split,
+            measure=job.measure,
+            records=job.records,
+            changes=changes,
+        )
     else:
         result = _served(job, model, {**serving, **whole}, changes)
     return _numbers(result), list(result["records"])
@@ -220,12 +234,24 @@ def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, A
 
     for name in asked.keys() - {*SERVING, "instances"}:
         raise ConfigError(f"{name} can't be combined with a workload, whose requests have their own")
-    whole: dict[str, Any] = {name: _whole(name, asked[name]) for name in ("requests", "batch_limit", "token_budget",
-                                                                          "instances") if name in asked}
+    whole: dict[str, Any] = {
+        name: _whole(name, asked[name])
+        for name in ("requests", "batch_limit", "token_budget", "instances")
+        if name in asked
+    }
     real = {name: _real(name, asked[name]) for name in ("rate", "slo") if name in asked}
     workload = find_workload(str(asked["workload"]), requests=whole.pop("requests", None), rate=real.get("rate"))
-    return run(job.target, model, workload, Policy(**whole), Outputs(), slo_ms=real.get("slo"), measure=job.measure,
-               records=job.records, changes=changes)
+    return run(
+        job.target,
+        model,
+        workload,
+        Policy(**whole),
+        Outputs(),
+        slo_ms=real.get("slo"),
+        measure=job.measure,
+        records=job.records,
+        changes=changes,
+    )
 
 
 def _whole(key: str, value: Any) -> int:
@@ -258,8 +284,14 @@ def _numbers(result: Mapping[str, Any], within: str = "") -> dict[str, float]:
 # All rows ------------------------------------------------------------------------------------------------------------
 
 
-def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask: str | None = None,
-          progress: Callable[[int, int], None] = lambda done, count: None) -> dict[str, Any]:
+def sweep(
+    jobs: Sequence[Job],
+    output: str,
+    *,
+    workers: int | None = None,
+    dask: str | None = None,
+    progress: Callable[[int, int], None] = lambda done, count: None,
+) -> dict[str, Any]:
     """Make all missing rows; keys as in ``bankside sweep --json``.
 
     Each finished row is appended to the file ``output`` with ``.partial`` behind its name, and a killed sweep continues
@@ -303,18 +335,38 @@ def sweep(jobs: Sequence[Job], output: str, *, workers: int | None = None, dask:
     ordered = [rows[job.key] for job in jobs]
     for row in ordered:
         for one in row["inputs"]:
-            note_input(Input(one["kind"], one["name"], one["sha256"],
-                             {key: value for key, value in one.items() if key not in ("kind", "name", "sha256")}))
-    write_files(target.parent, {target.name: _csv(ordered) if target.suffix.lower() == ".csv" else "".join(
-        json.dumps({key: row[key] for key in ("point", "values", "records", "error")}) + "\n" for row in ordered)})
+            note_input(
+                Input(
+                    one["kind"],
+                    one["name"],
+                    one["sha256"],
+                    {key: value for key, value in one.items() if key not in ("kind", "name", "sha256")},
+                )
+            )
+    write_files(
+        target.parent,
+        {
+            target.name: _csv(ordered)
+            if target.suffix.lower() == ".csv"
+            else "".join(
+                json.dumps({key: row[key] for key in ("point", "values", "records", "error")}) + "\n" for row in ordered
+            )
+        },
+    )
     with contextlib.suppress(OSError):
         partial.unlink()
     refused = [row for row in ordered if row["error"]]
     if refused:
         warn(f"{len(refused)} of {len(ordered)} combinations were refused; the first: {refused[0]['error']}")
-    return {"schema": 1, "target": jobs[0].target, "file": output, "resumed": resumed, "refused": len(refused),
-            "rows": [{key: row[key] for key in ("point", "values", "records", "error")} for row in ordered],
-            "tools": tool_versions()}
+    return {
+        "schema": 1,
+        "target": jobs[0].target,
+        "file": output,
+        "resumed": resumed,
+        "refused": len(refused),
+        "rows": [{key: row[key] for key in ("point", "values", "records", "error")} for row in ordered],
+        "tools": tool_versions(),
+    }
 
 
 def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[str, dict[str, Any]]:
@@ -327,8 +379,12 @@ def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[st
         for line in file:
             with contextlib.suppress(ValueError, KeyError, TypeError):
                 row = json.loads(line)
-                if row["key"] in wanted and not row["error"] and set(row) == {
-                        "key", "point", "values", "records", "error", "inputs"} and unchanged(row["inputs"], folder):
+                if (
+                    row["key"] in wanted
+                    and not row["error"]
+                    and set(row) == {"key", "point", "values", "records", "error", "inputs"}
+                    and unchanged(row["inputs"], folder)
+                ):
                     rows[row["key"]] = row
     return rows
 
@@ -375,8 +431,14 @@ def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*keys, *names, "records", "error"])
     for row in rows:
-        writer.writerow([*(row["point"][key] for key in keys), *(row["values"].get(name, "") for name in names),
-                         " ".join(row["records"]), row["error"] or ""])
+        writer.writerow(
+            [
+                *(row["point"][key] for key in keys),
+                *(row["values"].get(name, "") for name in names),
+                " ".join(row["records"]),
+                row["error"] or "",
+            ]
+        )
     return text.getvalue()
 
 
@@ -424,9 +486,18 @@ def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: s
     figure = Figure(figsize=(8, 5.5), layout="constrained")
     FigureCanvasAgg(figure)
     axes = figure.add_subplot()
-    axes.scatter([x for x, _ in points], [y for _, y in points], color="#8c97a5", s=28, zorder=2, label="all combinations")
-    axes.plot([points[k][0] for k in best], [points[k][1] for k in best], color="#c8553d", marker="o", linewidth=1.4,
-              zorder=3, label="beaten by no other")
+    axes.scatter(
+        [x for x, _ in points], [y for _, y in points], color="#8c97a5", s=28, zorder=2, label="all combinations"
+    )
+    axes.plot(
+        [points[k][0] for k in best],
+        [points[k][1] for k in best],
+        color="#c8553d",
+        marker="o",
+        linewidth=1.4,
+        zorder=3,
+        label="beaten by no other",
+    )
     for k in best[:24]:
         text = ", ".join(f"{key}={value}" for key, value in rows[places[k]]["point"].items())
         axes.annotate(text, points[k], xytext=(5, 5), textcoords="offset points", fontsize=8)
@@ -439,6 +510,10 @@ def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: s
     axes.set_axisbelow(True)
     axes.legend(frameon=False)
     out = io.BytesIO()
-    figure.savefig(out, format=form, dpi=130, metadata={} if form == "png" else {"CreationDate": None} if form == "pdf" else
-                   {"Date": None})
+    figure.savefig(
+        out,
+        format=form,
+        dpi=130,
+        metadata={} if form == "png" else {"CreationDate": None} if form == "pdf" else {"Date": None},
+    )
     return out.getvalue(), [places[k] for k in best]

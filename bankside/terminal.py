@@ -27,8 +27,13 @@ class FittingTable:
     options : of :class:`rich.table.Table`
     """
 
-    def __init__(self, columns: Sequence[tuple[str, Mapping[str, Any]]], rows: Sequence[Sequence[str] | None],
-                 drop: Sequence[int], **options: Any) -> None:
+    def __init__(
+        self,
+        columns: Sequence[tuple[str, Mapping[str, Any]]],
+        rows: Sequence[Sequence[str] | None],
+        drop: Sequence[int],
+        **options: Any,
+    ) -> None:
         self.columns, self.rows, self.drop, self.options = columns, rows, drop, options
 
     def table(self, left_out: Sequence[int] = ()) -> Any:
@@ -80,16 +85,24 @@ class _Steps:
 
         self.end()
         self.text, self.began = text, time.monotonic()
-        self.bar = Progress(SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn(),
-                            console=self.console, transient=True, redirect_stdout=False, redirect_stderr=False)
+        self.bar = Progress(
+            SpinnerColumn(),
+            TextColumn("{task.description}", markup=False),
+            TimeElapsedColumn(),
+            console=self.console,
+            transient=True,
+            redirect_stdout=False,
+            redirect_stderr=False,
+        )
         self.task = self.bar.add_task(text, total=None)
         self.bar.start()
 
     def end(self) -> None:
         if self.text is not None:
             self.bar.stop()
-            self.console.print(f"{self.text}  {time.monotonic() - self.began:.1f} s", markup=False, highlight=False,
-                               soft_wrap=True)
+            self.console.print(
+                f"{self.text}  {time.monotonic() - self.began:.1f} s", markup=False, highlight=False, soft_wrap=True
+            )
             self.text = None
 
 
@@ -129,8 +142,13 @@ def counting(what: str, stream: IO[str] | None = None) -> Iterator[Any]:
         TimeRemainingColumn,
     )
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn(),
-               TimeRemainingColumn())
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+    )
     with Progress(*columns, console=Console(file=stream), transient=True) as bar:
         task = bar.add_task(what, total=None)
         yield lambda done, count: bar.update(task, completed=done, total=count)

@@ -23,8 +23,19 @@ if TYPE_CHECKING:
     from bankside.models.memory.pim_queue import QueueController
     from bankside.models.program import Command, Program
 
-__all__ = ["EXPORTS", "FORMATS", "Outputs", "Setting", "TraceFormat", "detect", "is_system", "time_file", "time_system",
-           "write_program", "write_view"]
+__all__ = [
+    "EXPORTS",
+    "FORMATS",
+    "Outputs",
+    "Setting",
+    "TraceFormat",
+    "detect",
+    "is_system",
+    "time_file",
+    "time_system",
+    "write_program",
+    "write_view",
+]
 
 #: Order of the parts of an address by default.
 MAPPING = "RoBaRaCoCh"
@@ -152,19 +163,23 @@ def detect(path: str) -> TraceFormat:
     from bankside.models.memory.lines import first_lines, shown
 
     if os.path.exists(path) and not os.path.isdir(path) and not os.path.isfile(path):
-        raise ConfigError(f"{path}: not a file that can be read twice: its format must be named (--format "
-                          f"{'|'.join(FORMATS)})")
+        raise ConfigError(
+            f"{path}: not a file that can be read twice: its format must be named (--format {'|'.join(FORMATS)})"
+        )
     lines = first_lines(path)
     if not lines:
         raise ConfigError(f"{path}: an empty file" if not os.path.getsize(path) else f"{path}: nothing but empty lines")
     for most in (len(lines), 1):  # the first line decides the format of a file with a wrong line
         for one in FORMATS.values():
             if all(re.match(one.line, text) for _, text in lines[:most]) and (
-                    one.needs is None or any(re.match(one.needs, text) for _, text in lines)):
+                one.needs is None or any(re.match(one.needs, text) for _, text in lines)
+            ):
                 return one
     number, text = lines[0]
-    raise ConfigError(f"{path}:{number}: '{shown(text.encode())}' begins no known format (formats: {', '.join(FORMATS)}; "
-                      "examples: bankside list)")
+    raise ConfigError(
+        f"{path}:{number}: '{shown(text.encode())}' begins no known format (formats: {', '.join(FORMATS)}; "
+        "examples: bankside list)"
+    )
 
 
 # ---- Timers ---------------------------------------------------------------------------------------------------------
@@ -179,7 +194,9 @@ def _hits(memory: Memory, commands: dict[str, int]) -> int:
     return max(count["needs"] - count["opens"], 0)
 
 
-def _time_aim(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
+def _time_aim(
+    path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+) -> tuple[Timed, IssueLog | None]:
     from bankside.models.memory.aim_trace import read_trace, time_trace
     from bankside.models.memory.issue_log import LoggedFrontEnd
 
@@ -187,13 +204,20 @@ def _time_aim(path: str, setting: Setting, outputs: Outputs, progress: Progress 
     recorder = outputs.recorder(front_end.memory)
     blocks = read_trace(path, front_end, progress)
     timing = time_trace(front_end, blocks) if recorder is None else front_end.record(blocks, recorder)
-    timed = Timed(timing.memory, timing.cycles, timing.commands, timing.instructions, timing.instructions,
-                  (_hits(timing.memory, timing.commands), None, None))
+    timed = Timed(
+        timing.memory,
+        timing.cycles,
+        timing.commands,
+        timing.instructions,
+        timing.instructions,
+        (_hits(timing.memory, timing.commands), None, None),
+    )
     return timed, None if recorder is None else recorder.log(timing.cycles, timing.memory.channels)
 
 
-def _time_program(path: str, setting: Setting, outputs: Outputs, progress: Progress | None
-                  ) -> tuple[Timed, IssueLog | None]:
+def _time_program(
+    path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+) -> tuple[Timed, IssueLog | None]:
     from bankside.constraints.document import read_text
     from bankside.constraints.memory import load_memory
     from bankside.models.program import Loop, Program
@@ -230,7 +254,9 @@ def _bound(program: Program, setting: Setting, path: str) -> Program:
         raise ConfigError(f"{path}: loops of the program depend on the tokens of a request: give --tokens") from None
 
 
-def _time_words(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
+def _time_words(
+    path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+) -> tuple[Timed, IssueLog | None]:
     """Time of lines of a dispatcher's command buffer, which are a layer's program."""
     import numpy as np
 
@@ -247,8 +273,9 @@ def _time_words(path: str, setting: Setting, outputs: Outputs, progress: Progres
         if not words:
             continue
         if len(words) != encoding.line_words or not all(re.fullmatch(r"[0-9a-fA-F]{8}", word) for word in words):
-            raise ConfigError(f"{path}:{number}: a line of the command buffer is {encoding.line_words} words of 8 "
-                              "hexadecimal digits")
+            raise ConfigError(
+                f"{path}:{number}: a line of the command buffer is {encoding.line_words} words of 8 hexadecimal digits"
+            )
         rows.append([int(word, 16) for word in words])
     if not rows:
         raise ConfigError(f"{path}: no command in the program")
@@ -315,8 +342,16 @@ class _AimMachine:
             raise ConfigError("--timeline and --picture are not available with two sets of buffers")
         whole = (self.double or self.front_end).time(program)
         channels = whole.memory.channels
-        timed = Timed(whole.memory, whole.cycles, whole.commands, 0, whole.instructions,
-                      (_hits(whole.memory, whole.commands), None, None), whole.stages, program=program)
+        timed = Timed(
+            whole.memory,
+            whole.cycles,
+            whole.commands,
+            0,
+            whole.instructions,
+            (_hits(whole.memory, whole.commands), None, None),
+            whole.stages,
+            program=program,
+        )
         recorder = outputs.recorder(whole.memory)
         if recorder is None:
             return timed, None
@@ -331,8 +366,9 @@ class _QueueMachine:
     def __init__(self, memory: Memory, setting: Setting) -> None:
         from bankside.models.memory.pim_queue import QueueController
 
-        self.controller = QueueController(memory, quirks=setting.quirks, power_limit=setting.power_limit,
-                                          refresh=setting.refresh)
+        self.controller = QueueController(
+            memory, quirks=setting.quirks, power_limit=setting.power_limit, refresh=setting.refresh
+        )
 
     def check(self, command: Command, loops: tuple[int, ...]) -> None:
         from bankside.models.memory.pim_queue import KINDS
@@ -340,21 +376,35 @@ class _QueueMachine:
         memory = self.controller.memory
         if command.op not in KINDS:
             raise ConfigError(f"{memory.name}: {nearest('request', command.op, KINDS)}")
-        sizes = {**memory.levels, "row": memory.rows, "column": memory.columns, "offset": memory.column_bytes,
-                 "mask": 1 << memory.channels}
+        sizes = {
+            **memory.levels,
+            "row": memory.rows,
+            "column": memory.columns,
+            "offset": memory.column_bytes,
+            "mask": 1 << memory.channels,
+        }
         for name, value in command.operands:
             if name not in sizes:
                 raise ConfigError(f"{memory.name}: {command.op}: {nearest('operand', name, sizes)}")
             low, high = value.bounds(loops) if all(loops) else (0, 0)
             if not 0 <= low <= high < sizes[name]:
-                raise ConfigError(f"{memory.name}: {command.op}: {name} must be 0 to {sizes[name] - 1}, not "
-                                  f"{low if low < 0 else high}")
+                raise ConfigError(
+                    f"{memory.name}: {command.op}: {name} must be 0 to {sizes[name] - 1}, not "
+                    f"{low if low < 0 else high}"
+                )
 
     def time(self, program: Program, outputs: Outputs) -> tuple[Timed, IssueLog | None]:
         controller = self.controller
         timing = controller.time(program)
-        timed = Timed(timing.memory, timing.cycles, timing.commands, 0, timing.requests, (timing.row_hits, None, None),
-                      program=program)
+        timed = Timed(
+            timing.memory,
+            timing.cycles,
+            timing.commands,
+            0,
+            timing.requests,
+            (timing.row_hits, None, None),
+            program=program,
+        )
         return timed, _queue_log(controller, controller.requests(program), timing.cycles, outputs)
 
     def ramulator(self, program: Program, setting: Setting) -> Iterator[str]:
@@ -382,9 +432,17 @@ class _ChannelMachine:
 
         refresh = self.setting.refresh
         timing = time_program(program, self.memory, refresh=refresh, power_limit=self.setting.power_limit)
-        timed = Timed(timing.memory, timing.cycles, timing.commands, 0, sum(program.counts().values()),
-                      (timing.row_hits, timing.row_misses, timing.row_conflicts), timing.stages, program=program,
-                      details={"bank_utilisation": round(timing.bank_utilisation, 6)})
+        timed = Timed(
+            timing.memory,
+            timing.cycles,
+            timing.commands,
+            0,
+            sum(program.counts().values()),
+            (timing.row_hits, timing.row_misses, timing.row_conflicts),
+            timing.stages,
+            program=program,
+            details={"bank_utilisation": round(timing.bank_utilisation, 6)},
+        )
         timed.details |= {f"{bus}_bus_utilisation": round(share, 6) for bus, share in timing.bus_utilisation.items()}
         if not outputs.log:
             return timed, None
@@ -406,19 +464,24 @@ def _queue_log(controller: QueueController, blocks: Iterable[Any], cycles: int, 
     return recorder.log(cycles, controller.memory.channels)
 
 
-def _time_attacc(path: str, setting: Setting, outputs: Outputs, progress: Progress | None) -> tuple[Timed, IssueLog | None]:
+def _time_attacc(
+    path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+) -> tuple[Timed, IssueLog | None]:
     from bankside.models.memory.pim_queue import QueueController, read_trace
 
-    controller = QueueController(setting.memory or "hbm3-5.2", quirks=setting.quirks, power_limit=setting.power_limit,
-                                 refresh=setting.refresh)
+    controller = QueueController(
+        setting.memory or "hbm3-5.2", quirks=setting.quirks, power_limit=setting.power_limit, refresh=setting.refresh
+    )
     timing = controller.run(read_trace(path, controller, progress))
-    timed = Timed(timing.memory, timing.cycles, timing.commands, timing.requests, timing.requests,
-                  (timing.row_hits, None, None))
+    timed = Timed(
+        timing.memory, timing.cycles, timing.commands, timing.requests, timing.requests, (timing.row_hits, None, None)
+    )
     return timed, _queue_log(controller, read_trace(path, controller), timing.cycles, outputs)
 
 
-def _time_requests(path: str, setting: Setting, outputs: Outputs, progress: Progress | None
-                   ) -> tuple[Timed, IssueLog | None]:
+def _time_requests(
+    path: str, setting: Setting, outputs: Outputs, progress: Progress | None
+) -> tuple[Timed, IssueLog | None]:
     from bankside.constraints.memory import load_memory
     from bankside.models.memory.request_reader import read_requests
     from bankside.models.memory.requests import CONTROLLERS, RequestFrontEnd
@@ -430,21 +493,34 @@ def _time_requests(path: str, setting: Setting, outputs: Outputs, progress: Prog
     if setting.refresh and memory.refresh is None:
         raise ConfigError(f"{memory.name}: the memory states no refresh")
     if setting.channels is not None and setting.channels > memory.channels:
-        raise ConfigError(f"--channels must be 1 to {memory.channels}, the channels of {memory.name}, not "
-                          f"{setting.channels}")
+        raise ConfigError(
+            f"--channels must be 1 to {memory.channels}, the channels of {memory.name}, not {setting.channels}"
+        )
     controller = replace(CONTROLLERS[setting.quirks or "default"], refresh=setting.refresh)
-    front_end = RequestFrontEnd(memory.at(setting.power_limit), controller, setting.mapping or MAPPING,
-                                channels=setting.channels)
+    front_end = RequestFrontEnd(
+        memory.at(setting.power_limit), controller, setting.mapping or MAPPING, channels=setting.channels
+    )
     recorder = outputs.recorder(front_end.memory)
     requests = read_requests(path, front_end, progress=progress)
     timing = front_end.run(requests, log=None if recorder is None else recorder.add)
     lines = timing.reads + timing.writes
-    timed = Timed(timing.memory, timing.cycles, timing.commands, lines, lines,
-                  (timing.row_hits, timing.row_misses, timing.row_conflicts), details={
-        "reads": timing.reads, "writes": timing.writes, "forwarded": timing.forwarded,
-        "read_latency_cycles": round(timing.read_latency, 3) if timing.reads else None,
-        "gb_per_s": round(timing.bytes_per_s / 1e9, 6), "mapping": setting.mapping or MAPPING,
-        "channels": front_end.channels})
+    timed = Timed(
+        timing.memory,
+        timing.cycles,
+        timing.commands,
+        lines,
+        lines,
+        (timing.row_hits, timing.row_misses, timing.row_conflicts),
+        details={
+            "reads": timing.reads,
+            "writes": timing.writes,
+            "forwarded": timing.forwarded,
+            "read_latency_cycles": round(timing.read_latency, 3) if timing.reads else None,
+            "gb_per_s": round(timing.bytes_per_s / 1e9, 6),
+            "mapping": setting.mapping or MAPPING,
+            "channels": front_end.channels,
+        },
+    )
     return timed, None if recorder is None else recorder.log(timing.cycles, front_end.channels)
 
 
@@ -463,24 +539,55 @@ EXAMPLE = (
 )
 
 #: Formats by name, in the order in which they are tried.
-FORMATS: dict[str, TraceFormat] = {f.name: f for f in (
-    TraceFormat("aim", "instructions of an AiM device's host (AiM simulator, CENT): 32 channels, one instruction a cycle",
-                "gddr6-aim", r"(AiM\s|[WR]\s+(MEM|GPR|CFR)\b)",
-                ("AiM WR_GB 64 0 0xffff0000", "AiM MAC_ABK 64 0xffff0000 12", "W MEM 0 3 12", "AiM EOC"), _time_aim),
-    TraceFormat("requests", "plain reads and writes (Ramulator, DRAMsim): also R and W, or 0x1000 READ; # begins a comment",
-                None, r"(?i:(LD|ST|R|W)\s+(0x[0-9a-f]+|\d+)$|(0x[0-9a-f]+|\d+)\s+(READ|WRITE|R|W)\b)",
-                ("LD 0x00001000", "ST 4160"), _time_requests, options=("mapping", "channels")),
-    TraceFormat("attacc", "requests to AttAcc's HBM (AttAcc simulator): near-bank commands, plain accesses, barriers",
-                "hbm3-5.2", r"(PIM_\w+|LD|ST)\s",
-                ("PIM_WR_GB 0x00000000", "PIM_MAC_AB 0x00000020", "PIM_BARRIER 0x00000000"), _time_attacc, needs=r"PIM_"),
-    TraceFormat("program", "a loop nest of commands on one channel, or of AiM instructions, as Bankside prints it",
-                None, r"(loop\s+i\d+\s*<|stage\s+\S|wait\s+\d+$|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=\S+)*$)",
-                ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"), _time_program,
-                options=("mapping", "tokens", "buffering")),
-    TraceFormat("words", "a layer's program as lines of a dispatcher's command buffer, as bankside compile writes it",
-                "gddr6-aim", r"(?i:[0-9a-f]{8}(\s+[0-9a-f]{8}){7})\s*$", EXAMPLE, _time_words,
-                options=("tokens", "buffering")),
-)}
+FORMATS: dict[str, TraceFormat] = {
+    f.name: f
+    for f in (
+        TraceFormat(
+            "aim",
+            "instructions of an AiM device's host (AiM simulator, CENT): 32 channels, one instruction a cycle",
+            "gddr6-aim",
+            r"(AiM\s|[WR]\s+(MEM|GPR|CFR)\b)",
+            ("AiM WR_GB 64 0 0xffff0000", "AiM MAC_ABK 64 0xffff0000 12", "W MEM 0 3 12", "AiM EOC"),
+            _time_aim,
+        ),
+        TraceFormat(
+            "requests",
+            "plain reads and writes (Ramulator, DRAMsim): also R and W, or 0x1000 READ; # begins a comment",
+            None,
+            r"(?i:(LD|ST|R|W)\s+(0x[0-9a-f]+|\d+)$|(0x[0-9a-f]+|\d+)\s+(READ|WRITE|R|W)\b)",
+            ("LD 0x00001000", "ST 4160"),
+            _time_requests,
+            options=("mapping", "channels"),
+        ),
+        TraceFormat(
+            "attacc",
+            "requests to AttAcc's HBM (AttAcc simulator): near-bank commands, plain accesses, barriers",
+            "hbm3-5.2",
+            r"(PIM_\w+|LD|ST)\s",
+            ("PIM_WR_GB 0x00000000", "PIM_MAC_AB 0x00000020", "PIM_BARRIER 0x00000000"),
+            _time_attacc,
+            needs=r"PIM_",
+        ),
+        TraceFormat(
+            "program",
+            "a loop nest of commands on one channel, or of AiM instructions, as Bankside prints it",
+            None,
+            r"(loop\s+i\d+\s*<|stage\s+\S|wait\s+\d+$|[A-Za-z_]\w*(\s+[A-Za-z_]\w*=\S+)*$)",
+            ("loop i0 < 8", "  loop i1 < 32", "    MAC_AB row=4+i0 column=i1", "  wait 12"),
+            _time_program,
+            options=("mapping", "tokens", "buffering"),
+        ),
+        TraceFormat(
+            "words",
+            "a layer's program as lines of a dispatcher's command buffer, as bankside compile writes it",
+            "gddr6-aim",
+            r"(?i:[0-9a-f]{8}(\s+[0-9a-f]{8}){7})\s*$",
+            EXAMPLE,
+            _time_words,
+            options=("tokens", "buffering"),
+        ),
+    )
+}
 
 #: Options that only some formats have.
 OPTIONS = ("mapping", "channels", "tokens", "buffering")
@@ -514,8 +621,16 @@ def is_system(text: str) -> bool:
     return ":" in text and text.split(":", 1)[0] in SYSTEMS
 
 
-def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int, channels: int | None, devices: int,
-                stage: str | None) -> dict[str, Any]:
+def time_system(
+    target: str,
+    setting: Setting,
+    outputs: Outputs,
+    *,
+    tokens: int,
+    channels: int | None,
+    devices: int,
+    stage: str | None,
+) -> dict[str, Any]:
     """Time of one token through a block of ``SYSTEM:MODEL``; keys as in ``bankside time SYSTEM:MODEL --json``."""
     from bankside.constraints.memory import load_memory
     from bankside.models.cent import BlockMapping, block_program
@@ -527,8 +642,18 @@ def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int,
     model = load_model(target.split(":", 1)[1])
     if channels is None:
         channels = 32 // min(-(-model.layers // 32), 32)
-    mapping = BlockMapping(model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, channels, devices,
-                           max(tokens, 4096), model.head_dim, gated=model.gated, rotary=model.family in ROTARY)
+    mapping = BlockMapping(
+        model.hidden_size,
+        model.heads,
+        model.kv_heads,
+        model.intermediate_size,
+        channels,
+        devices,
+        max(tokens, 4096),
+        model.head_dim,
+        gated=model.gated,
+        rotary=model.family in ROTARY,
+    )
     program = block_program(mapping, tokens)
     if stage is not None:
         names = [node.name for node in program.body]  # type: ignore[union-attr]
@@ -542,26 +667,45 @@ def time_system(target: str, setting: Setting, outputs: Outputs, *, tokens: int,
     return _result({"system": target, "tokens": tokens}, timed, log, setting, outputs, title)
 
 
-def _result(head: dict[str, Any], timed: Timed, log: IssueLog | None, setting: Setting, outputs: Outputs,
-            title: str) -> dict[str, Any]:
+def _result(
+    head: dict[str, Any], timed: Timed, log: IssueLog | None, setting: Setting, outputs: Outputs, title: str
+) -> dict[str, Any]:
     from bankside.models.memory.energy import energy_pj
 
     memory = timed.memory
     energy = energy_pj(timed.commands, memory)
     # A precharge is charged with the activation that it follows.
-    silent = [name for name in timed.commands
-              if not memory.commands[name].energy_pj and memory.commands[name].row != "closes"]
+    silent = [
+        name for name in timed.commands if not memory.commands[name].energy_pj and memory.commands[name].row != "closes"
+    ]
     hits, misses, conflicts = timed.rows
     result: dict[str, Any] = {
-        "schema": 1, "file": None, "format": None, "system": None, "tokens": None, **head, "lines": timed.lines or None,
-        "memory": memory.name, "quirks": setting.quirks, "refresh": setting.refresh, "power_limit": setting.power_limit,
-        "cycles": int(timed.cycles), "time_ns": round(timed.cycles * memory.clock_ps * 1e-3, 3), "requests": timed.requests,
+        "schema": 1,
+        "file": None,
+        "format": None,
+        "system": None,
+        "tokens": None,
+        **head,
+        "lines": timed.lines or None,
+        "memory": memory.name,
+        "quirks": setting.quirks,
+        "refresh": setting.refresh,
+        "power_limit": setting.power_limit,
+        "cycles": int(timed.cycles),
+        "time_ns": round(timed.cycles * memory.clock_ps * 1e-3, 3),
+        "requests": timed.requests,
         "commands": {name: int(n) for name, n in timed.commands.items()},
-        "row_hits": hits, "row_misses": misses, "row_conflicts": conflicts,
-        "energy_pj": energy.get("total"), "energy_breakdown_pj": {k: v for k, v in energy.items() if k != "total"} or None,
+        "row_hits": hits,
+        "row_misses": misses,
+        "row_conflicts": conflicts,
+        "energy_pj": energy.get("total"),
+        "energy_breakdown_pj": {k: v for k, v in energy.items() if k != "total"} or None,
         "energy_not_modelled": [*silent, "standby"] if energy else ["all"],
-        "stages": {name: int(cycles) for name, cycles in timed.stages.items()} or None, "details": timed.details or None,
-        "timeline": None, "export": None}
+        "stages": {name: int(cycles) for name, cycles in timed.stages.items()} or None,
+        "details": timed.details or None,
+        "timeline": None,
+        "export": None,
+    }
     if log is not None:
         result["timeline"] = write_view(log, title, outputs)
     if outputs.export is not None and timed.program is not None:
@@ -642,8 +786,14 @@ def _progress(path: str) -> Iterator[Progress | None]:
             from rich.console import Console
             from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn, TimeRemainingColumn
 
-            bar = Progress(TextColumn("{task.description}"), BarColumn(), DownloadColumn(), TimeRemainingColumn(),
-                           console=Console(stderr=True), transient=True)
+            bar = Progress(
+                TextColumn("{task.description}"),
+                BarColumn(),
+                DownloadColumn(),
+                TimeRemainingColumn(),
+                console=Console(stderr=True),
+                transient=True,
+            )
             bar.start()
             task = bar.add_task(os.path.basename(path), total=size or None)
         assert task is not None

@@ -17,8 +17,20 @@ from bankside.constraints.contract import Port, SimResult, Unit
 
 from .registry import UNITS
 
-__all__ = ["CONTRACT_TABLES", "MARK", "areas", "contract_tables", "fill", "parameters", "part_text", "port_rows", "ports",
-           "results", "table", "workload"]
+__all__ = [
+    "CONTRACT_TABLES",
+    "MARK",
+    "areas",
+    "contract_tables",
+    "fill",
+    "parameters",
+    "part_text",
+    "port_rows",
+    "ports",
+    "results",
+    "table",
+    "workload",
+]
 
 #: A table in a page: its mark, its name, its text, its end.
 MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
@@ -39,9 +51,13 @@ def fill(text: str, tables: Mapping[str, str]) -> str:
 
 def parameters(unit: Unit) -> str:
     """Every parameter: its value in each preset, its meaning."""
-    return table(["parameter", *unit.presets, "meaning"],
-                 [[f"`{name}`", *(_value(getattr(config, name)) for config in unit.presets.values()), key.description]
-                  for name, key in unit.config.model_fields.items()])
+    return table(
+        ["parameter", *unit.presets, "meaning"],
+        [
+            [f"`{name}`", *(_value(getattr(config, name)) for config in unit.presets.values()), key.description]
+            for name, key in unit.config.model_fields.items()
+        ],
+    )
 
 
 def _value(value: Any) -> str:
@@ -57,10 +73,19 @@ def part_text(value: BaseModel) -> str:
 
     A part without a unit has its name in its first key.
     """
-    found = [(len(changes), f"{unit.name} {name}{''.join(f', `{key}` {_value(new)}' for key, new in changes.items())}")
-             for unit in UNITS.values() if unit.config is type(value) for name, preset in unit.presets.items()
-             for changes in [{key: getattr(value, key) for key in unit.config.model_fields
-                              if getattr(value, key) != getattr(preset, key)}]]
+    found = [
+        (len(changes), f"{unit.name} {name}{''.join(f', `{key}` {_value(new)}' for key, new in changes.items())}")
+        for unit in UNITS.values()
+        if unit.config is type(value)
+        for name, preset in unit.presets.items()
+        for changes in [
+            {
+                key: getattr(value, key)
+                for key in unit.config.model_fields
+                if getattr(value, key) != getattr(preset, key)
+            }
+        ]
+    ]
     return min(found, key=lambda entry: entry[0])[1] if found else _value(next(iter(value))[1])
 
 
@@ -82,15 +107,30 @@ def ports(unit: Unit) -> str:
         first = next(entry for entry in here if entry)[0]
         counts = [entry[1] if entry else 0 for entry in here]
         label = f"`{first.name}__payload`" if first.stream else f"`{first.name}`"
-        rows.append([label + (f" …, {_over(counts)} in all" if max(counts) > 1 else ""), first.flow,
-                     _over(entry and entry[0].layout.bits for entry in here),
-                     _over((entry[0].meaning for entry in here if entry), distinct=True)])
-        fields = [{} if entry is None or entry[0].layout.is_plain else
-                  {field.name: (low, field) for low, field in entry[0].layout.items()} for entry in here]
+        rows.append(
+            [
+                label + (f" …, {_over(counts)} in all" if max(counts) > 1 else ""),
+                first.flow,
+                _over(entry and entry[0].layout.bits for entry in here),
+                _over((entry[0].meaning for entry in here if entry), distinct=True),
+            ]
+        )
+        fields = [
+            {}
+            if entry is None or entry[0].layout.is_plain
+            else {field.name: (low, field) for low, field in entry[0].layout.items()}
+            for entry in here
+        ]
         for key in _union(fields):
             found = [layout.get(key) for layout in fields]
-            rows.append([f"`.{key}`", "", f"{_over(f and f[1].bits for f in found)} at {_over(f and f[0] for f in found)}",
-                         _over((f[1].meaning for f in found if f), distinct=True)])
+            rows.append(
+                [
+                    f"`.{key}`",
+                    "",
+                    f"{_over(f and f[1].bits for f in found)} at {_over(f and f[0] for f in found)}",
+                    _over((f[1].meaning for f in found if f), distinct=True),
+                ]
+            )
     differ = len(presets) > 1 and any(" / " in row[0] + row[2] for row in rows)
     return table(["port", "direction", f"bits: {' / '.join(unit.presets)}" if differ else "bits", "meaning"], rows)
 
@@ -114,6 +154,7 @@ def _numbered(found: Sequence[Port], stem: str) -> list[Port]:
 
 def _alike(numbered: Sequence[Port]) -> bool:
     """Whether ports differ only in the numbers of their names and meanings."""
+
     def words(port: Port) -> list[tuple[str, str]]:
         return [(word, word if word != _stem(port.name)[1] else "N") for word in re.split(r"\b", port.meaning)]
 
@@ -121,7 +162,9 @@ def _alike(numbered: Sequence[Port]) -> bool:
     return first is None or all(
         (port.flow, port.stream, port.layout) == (first.flow, first.stream, first.layout)
         and len(words(port)) == len(words(first))
-        and all({*one} & {*other} for one, other in zip(words(port), words(first), strict=True)) for port in numbered)
+        and all({*one} & {*other} for one, other in zip(words(port), words(first), strict=True))
+        for port in numbered
+    )
 
 
 def _rows(found: Sequence[Port], together: set[str]) -> Iterator[tuple[str, tuple[Port, int]]]:
@@ -163,8 +206,10 @@ def workload(unit: Unit) -> str:
 
 def results(unit: Unit) -> str:
     """The unit's own keys in ``bankside sim --json``; keys of every bench are left out."""
-    return table(["key", "type", "meaning"],
-                 [row for row in _keys(unit.result) if row[0].strip("`").split(".")[0] not in SimResult.model_fields])
+    return table(
+        ["key", "type", "meaning"],
+        [row for row in _keys(unit.result) if row[0].strip("`").split(".")[0] not in SimResult.model_fields],
+    )
 
 
 _TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
@@ -203,7 +248,8 @@ def _kind(kind: Any, path: str) -> tuple[str, str, list[type[BaseModel]]]:
 
 #: Tables that follow from a unit's contract alone, by the name of their mark.
 CONTRACT_TABLES: Mapping[str, Callable[[Unit], str]] = {
-    function.__name__: function for function in (parameters, ports, workload, results)}
+    function.__name__: function for function in (parameters, ports, workload, results)
+}
 
 
 #: Most units of a page that shows their pictures; a page of more units has links to them.
@@ -220,21 +266,48 @@ def contract_tables(units: Sequence[Unit], pictures: str | None = None) -> dict[
         sharing: dict[str, list[str]] = {}
         for unit in units:
             sharing.setdefault(function(unit), []).append(f"`{unit.name}`")
-        out[name] = "\n\n".join(text if len(sharing) == 1 else f"{', '.join(names)}:\n\n{text}"
-                                for text, names in sharing.items())
+        out[name] = "\n\n".join(
+            text if len(sharing) == 1 else f"{', '.join(names)}:\n\n{text}" for text, names in sharing.items()
+        )
     if pictures is not None:
-        links = [(f"Ports of {unit.name}" if len(units) <= MOST_PICTURES else unit.name, f"{pictures}/{unit.name}.svg")
-                 for unit in units]
-        out["pictures"] = "\n\n".join(f"![{text}]({path})" for text, path in links) if len(units) <= MOST_PICTURES else \
-            "Pictures: " + ", ".join(f"[{text}]({path})" for text, path in links) + "."
+        links = [
+            (f"Ports of {unit.name}" if len(units) <= MOST_PICTURES else unit.name, f"{pictures}/{unit.name}.svg")
+            for unit in units
+        ]
+        out["pictures"] = (
+            "\n\n".join(f"![{text}]({path})" for text, path in links)
+            if len(units) <= MOST_PICTURES
+            else "Pictures: " + ", ".join(f"[{text}]({path})" for text, path in links) + "."
+        )
     return out
 
 
 def areas(rows: Iterable[tuple[str, Any, Mapping[str, Any]]]) -> str:
     """Area and clock of configurations: label, configuration, results of the record of its synthesis."""
-    return table(["preset", "area, kGE", "flip-flops, kGE", "logic, kGE", "memories, kGE (estimate)", "flip-flops",
-                  "critical path, ns", "frequency, MHz", "target, MHz"],
-                 [[label, *(f"{r[key] / 1e3:.1f}" for key in ("area_ge", "sequential_ge", "combinational_ge",
-                                                              "memory_ge_estimate")),
-                   r["flip_flops"], f"{r['critical_path_ns']:.3f}", f"{r['fmax_mhz']:.0f}", f"{config.clock_mhz:g}"]
-                  for label, config, r in rows])
+    return table(
+        [
+            "preset",
+            "area, kGE",
+            "flip-flops, kGE",
+            "logic, kGE",
+            "memories, kGE (estimate)",
+            "flip-flops",
+            "critical path, ns",
+            "frequency, MHz",
+            "target, MHz",
+        ],
+        [
+            [
+                label,
+                *(
+                    f"{r[key] / 1e3:.1f}"
+                    for key in ("area_ge", "sequential_ge", "combinational_ge", "memory_ge_estimate")
+                ),
+                r["flip_flops"],
+                f"{r['critical_path_ns']:.3f}",
+                f"{r['fmax_mhz']:.0f}",
+                f"{config.clock_mhz:g}",
+            ]
+            for label, config, r in rows
+        ],
+    )

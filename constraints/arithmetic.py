@@ -237,8 +237,15 @@ class DotWindow:
         return -2 * self.fmt.bias - 2 * self.fmt.fraction_bits - self.left
 
 
-def dot_window(fmt: FloatFormat, result: FloatFormat, lanes: int, window: int | str | None = None, *,
-               addend: bool = False, beats: int = 1) -> DotWindow:
+def dot_window(
+    fmt: FloatFormat,
+    result: FloatFormat,
+    lanes: int,
+    window: int | str | None = None,
+    *,
+    addend: bool = False,
+    beats: int = 1,
+) -> DotWindow:
     """Geometry for a ``window`` as users write it: bits, ``"exact"``, or None for the precision of ``result`` and three
     guard bits.
 

@@ -32,16 +32,34 @@ class Register(NamedTuple):
     description: str = ""
 
 
-_ADDRESS = {"addr": "address of the first byte", "len": "words of the burst less one", "size": "bytes of a word, as log2",
-            "burst": "kind of burst", "lock": "0", "cache": "kind of memory", "prot": "0", "qos": "0"}
+_ADDRESS = {
+    "addr": "address of the first byte",
+    "len": "words of the burst less one",
+    "size": "bytes of a word, as log2",
+    "burst": "kind of burst",
+    "lock": "0",
+    "cache": "kind of memory",
+    "prot": "0",
+    "qos": "0",
+}
 _FIXED = {"len": 8, "size": 3, "burst": 2, "lock": 1, "cache": 4, "prot": 3, "qos": 4}
-_CHANNELS = {"aw": "address of a write", "w": "word of a write", "b": "answer of a write", "ar": "address of a read",
-             "r": "word of a read"}
+_CHANNELS = {
+    "aw": "address of a write",
+    "w": "word of a write",
+    "b": "answer of a write",
+    "ar": "address of a read",
+    "r": "word of a read",
+}
 
 
 def _port(prefix: str, flow: str, channel: str, name: str, bits: int, meaning: str) -> Port:
-    return Port(f"{prefix}_{channel}{name}", "out" if flow == "out" else "in", Layout.plain(bits),
-                f"{_CHANNELS[channel]}: {meaning}", stream=False)
+    return Port(
+        f"{prefix}_{channel}{name}",
+        "out" if flow == "out" else "in",
+        Layout.plain(bits),
+        f"{_CHANNELS[channel]}: {meaning}",
+        stream=False,
+    )
 
 
 def _handshake(prefix: str, channel: str, out: bool) -> list[Port]:
@@ -75,9 +93,13 @@ def axi4_ports(prefix: str, address_bits: int, data_bits: int, id_bits: int) -> 
 def axi_lite_ports(prefix: str, address_bits: int) -> tuple[Port, ...]:
     """Ports of a subordinate on AXI4-Lite with words of 32 bits."""
     address = [("addr", address_bits, "address of a byte"), ("prot", 3, "not used")]
-    parts = {"aw": ("in", address), "w": ("in", [("data", 32, "data"), ("strb", 4, "bytes to write")]),
-             "b": ("out", [("resp", 2, "response")]), "ar": ("in", address),
-             "r": ("out", [("data", 32, "data"), ("resp", 2, "response")])}
+    parts = {
+        "aw": ("in", address),
+        "w": ("in", [("data", 32, "data"), ("strb", 4, "bytes to write")]),
+        "b": ("out", [("resp", 2, "response")]),
+        "ar": ("in", address),
+        "r": ("out", [("data", 32, "data"), ("resp", 2, "response")]),
+    }
     out: list[Port] = []
     for channel, (flow, fields) in parts.items():
         out.extend(_port(prefix, flow, channel, *field) for field in fields)

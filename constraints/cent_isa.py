@@ -22,8 +22,18 @@ from .contract import Field, Layout
 from .errors import ConfigError
 from .program_encoding import COMMANDS, bits
 
-__all__ = ["BY_OPCODE", "INSTRUCTIONS", "WORD", "WORD_BITS", "WORD_BYTES", "CentIsa", "DecodeError", "Instruction",
-           "Operand", "fields_of"]
+__all__ = [
+    "BY_OPCODE",
+    "INSTRUCTIONS",
+    "WORD",
+    "WORD_BITS",
+    "WORD_BYTES",
+    "CentIsa",
+    "DecodeError",
+    "Instruction",
+    "Operand",
+    "fields_of",
+]
 
 WORD_BITS = 128
 WORD_BYTES = WORD_BITS // 8
@@ -112,11 +122,14 @@ _FIELDS = {"CHid": "CHmask", "DVid": "DV", "DVcount": "DV", "PC": "RO", "GB": "R
 PAPER, SIMULATOR, OWN = "CENT Tables 2, 3", "authors' simulator", "this project"
 
 
-def _instruction(mnemonic: str, needed: str, optional: str = "", *, command: str = "", source: str = PAPER,
-                 joins: bool = False) -> Instruction:
+def _instruction(
+    mnemonic: str, needed: str, optional: str = "", *, command: str = "", source: str = PAPER, joins: bool = False
+) -> Instruction:
     """``needed``: pairs ``NAME=operand`` of the name in text and the command's operand; ``optional`` has defaults too."""
-    operands = [Operand(name, _FIELDS.get(name, name), operand) for name, operand in
-                (part.split("=") for part in needed.split())]
+    operands = [
+        Operand(name, _FIELDS.get(name, name), operand)
+        for name, operand in (part.split("=") for part in needed.split())
+    ]
     for part in optional.split():
         name, operand, default = part.split("=")
         operands.append(Operand(name, _FIELDS.get(name, name), operand, default if default == "CO" else int(default)))
@@ -148,8 +161,9 @@ INSTRUCTIONS: dict[str, Instruction] = _table(
     _instruction("WR_BIAS", "CHmask=mask Rs=gpr", "Regid=register=0 OV=overlap=0"),
     _instruction("RD_MAC", "CHmask=mask Rd=gpr Regid=register", "OV=overlap=0"),
     _instruction("WR_GB", "CHmask=mask OPsize=opsize CO=buffer Rs=gpr", "OV=overlap=0", joins=True),
-    _instruction("MAC_SBK", "CHmask=mask OPsize=opsize BK=bank RO=row CO=column Regid=register", "GB=buffer=CO",
-                 source=SIMULATOR),
+    _instruction(
+        "MAC_SBK", "CHmask=mask OPsize=opsize BK=bank RO=row CO=column Regid=register", "GB=buffer=CO", source=SIMULATOR
+    ),
     _instruction("RD_AF", "CHmask=mask Rd=gpr Regid=register", "OV=overlap=0", source=SIMULATOR),
     _instruction("SYNC", "", source=SIMULATOR),
     _instruction("EOC", "", source=SIMULATOR),
@@ -231,10 +245,18 @@ class CentIsa:
     program_words: int = 16384
 
     def __post_init__(self) -> None:
-        most = {"channels": 32, "banks": 1 << WORD.widths["BK"], "rows": 1 << WORD.widths["RO"],
-                "columns": 1 << WORD.widths["CO"], "lanes": 1 << WORD.widths["Regid"], "slots": 1 << WORD.widths["Rs"],
-                "registers": 1 << WORD.widths["Regid"], "functions": 1 << WORD.widths["AFid"],
-                "devices": 1 << WORD.widths["DV"], "program_words": 1 << WORD.widths["RO"]}
+        most = {
+            "channels": 32,
+            "banks": 1 << WORD.widths["BK"],
+            "rows": 1 << WORD.widths["RO"],
+            "columns": 1 << WORD.widths["CO"],
+            "lanes": 1 << WORD.widths["Regid"],
+            "slots": 1 << WORD.widths["Rs"],
+            "registers": 1 << WORD.widths["Regid"],
+            "functions": 1 << WORD.widths["AFid"],
+            "devices": 1 << WORD.widths["DV"],
+            "program_words": 1 << WORD.widths["RO"],
+        }
         for name, limit in most.items():
             if not 1 <= getattr(self, name) <= limit:
                 raise ConfigError(f"{name} must be 1 to {limit}, not {getattr(self, name)}")
@@ -247,10 +269,17 @@ class CentIsa:
     def operand_bits(self) -> dict[str, int]:
         """Width of every operand of an issued command. A mask's highest bit is channel 0."""
         slot = bits(self.slots)
-        return {"opsize": WORD.widths["OPsize"], "mask": self.channels,
-                "row": max(bits(self.rows), bits(self.program_words), bits(self.devices)), "column": bits(self.columns),
-                "bank": bits(self.banks), "gpr": max(slot, bits(self.columns)),
-                "gpr1": max(slot, bits(self.lanes), bits(self.functions)), "register": bits(self.registers), "overlap": 1}
+        return {
+            "opsize": WORD.widths["OPsize"],
+            "mask": self.channels,
+            "row": max(bits(self.rows), bits(self.program_words), bits(self.devices)),
+            "column": bits(self.columns),
+            "bank": bits(self.banks),
+            "gpr": max(slot, bits(self.columns)),
+            "gpr1": max(slot, bits(self.lanes), bits(self.functions)),
+            "register": bits(self.registers),
+            "overlap": 1,
+        }
 
     def commands(self, columns: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
         """Issued commands of legal words: operation code and operands by place; see :attr:`operand_bits`."""
@@ -289,8 +318,10 @@ class CentIsa:
         if wide.any():
             at = int(np.argmax(wide))
             name = next(name for name, width in WORD.widths.items() if not 0 <= table[name][at] < 1 << width)
-            raise ConfigError(f"instruction {at} ({_named(table['opcode'][at])}): {name} must be 0 to "
-                              f"{(1 << WORD.widths[name]) - 1}, not {table[name][at]}")
+            raise ConfigError(
+                f"instruction {at} ({_named(table['opcode'][at])}): {name} must be 0 to "
+                f"{(1 << WORD.widths[name]) - 1}, not {table[name][at]}"
+            )
         self.require(table, "instruction")
         return WORD.pack(table)
 
@@ -300,7 +331,9 @@ class CentIsa:
         if codes.any():
             at = int(np.argmax(codes != 0))
             one = {name: int(column[at]) for name, column in columns.items()}
-            raise ConfigError(f"{what} {at} ({_named(one['opcode'])}): {self.explain(DecodeError(int(codes[at])), one)}")
+            raise ConfigError(
+                f"{what} {at} ({_named(one['opcode'])}): {self.explain(DecodeError(int(codes[at])), one)}"
+            )
 
     def problems(self, columns: Mapping[str, np.ndarray]) -> np.ndarray:
         """Code of :class:`DecodeError` of every word, 0 for a legal one."""
@@ -309,7 +342,9 @@ class CentIsa:
         for code in np.unique(opcode).tolist():
             if code in BY_OPCODE:
                 chosen = np.flatnonzero(opcode == code)
-                codes[chosen] = self._problems(BY_OPCODE[code], {name: column[chosen] for name, column in columns.items()})
+                codes[chosen] = self._problems(
+                    BY_OPCODE[code], {name: column[chosen] for name, column in columns.items()}
+                )
         return codes
 
     def _problems(self, instruction: Instruction, of: Mapping[str, np.ndarray]) -> np.ndarray:
@@ -369,7 +404,9 @@ class CentIsa:
             return f"no instruction has the operation code {one['opcode']}"
         instruction = BY_OPCODE[one["opcode"]]
         if code == DecodeError.FORMAT:
-            name = next(name for name in WORD.widths if name != "opcode" and name not in instruction.fields and one[name])
+            name = next(
+                name for name in WORD.widths if name != "opcode" and name not in instruction.fields and one[name]
+            )
             return f"does not use {name}, which must be 0, not {one[name]}"
         for operand in instruction.operands:
             text = self.fault(instruction, operand, one)
@@ -390,8 +427,10 @@ class CentIsa:
         elif name == "CHmask":
             low = 32 - self.channels
             if not 0 < value < 1 << 32 or value & ((1 << low) - 1):
-                return (f"must name channels 0 to {self.channels - 1} (channel 0 is the highest of 32 bits), not "
-                        f"0x{value:08x}")
+                return (
+                    f"must name channels 0 to {self.channels - 1} (channel 0 is the highest of 32 bits), not "
+                    f"0x{value:08x}"
+                )
             return ""
         elif name in ("NB", "OV"):
             most = 1
@@ -405,9 +444,16 @@ class CentIsa:
             most, extent = self.slots - 1, steps
         else:
             least = int(name == "DVcount")
-            most = {"CHid": self.channels, "BK": self.banks, "RO": self.rows, "PC": self.program_words,
-                    "AFid": self.functions, "DVid": self.devices, "DVcount": self.devices,
-                    "Regid": self.lanes if instruction.mnemonic == "WR_ABK" else self.registers}[name] - 1
+            most = {
+                "CHid": self.channels,
+                "BK": self.banks,
+                "RO": self.rows,
+                "PC": self.program_words,
+                "AFid": self.functions,
+                "DVid": self.devices,
+                "DVcount": self.devices,
+                "Regid": self.lanes if instruction.mnemonic == "WR_ABK" else self.registers,
+            }[name] - 1
         if not least <= value <= most:
             return f"must be {least} to {most}, not {value}"
         if value + extent - 1 > most:

@@ -23,8 +23,25 @@ from .document import Strict
 from .errors import ConfigError, nearest
 from .formats import FloatFormat, IntegerFormat
 
-__all__ = ["AttentionWorkload", "Field", "Layout", "MemoryTiming", "NumericResult", "Option", "Port", "RateResult", "Row",
-           "Run", "SimResult", "Trial", "Unit", "UnitConfig", "Workload", "memory_port", "verdict_text"]
+__all__ = [
+    "AttentionWorkload",
+    "Field",
+    "Layout",
+    "MemoryTiming",
+    "NumericResult",
+    "Option",
+    "Port",
+    "RateResult",
+    "Row",
+    "Run",
+    "SimResult",
+    "Trial",
+    "Unit",
+    "UnitConfig",
+    "Workload",
+    "memory_port",
+    "verdict_text",
+]
 
 
 # ---- Layouts ---------------------------------------------------------------------------------------------------------
@@ -152,7 +169,7 @@ class Layout:
                 _put_elements(out, low, field, column.reshape(items, field.count))
             else:
                 _put(out, low, min(field.bits, 64), field, column)
-        return out[:, :self.payload_bytes]
+        return out[:, : self.payload_bytes]
 
     def unpack(self, rows: np.ndarray) -> dict[str, np.ndarray]:
         """Columns of payloads: int64, shape ``(items,)``, or ``(items, count)`` for a field of several elements.
@@ -160,18 +177,20 @@ class Layout:
         An element of 64 bits or more comes as the int64 of its lowest 64 bits.
         """
         padded = np.zeros((len(rows), self.payload_bytes + 9), np.uint8)
-        padded[:, :self.payload_bytes] = rows
+        padded[:, : self.payload_bytes] = rows
         out = {}
         for low, field in self.items():
             width = field.element_bits
-            elements = np.stack([_take(padded, low + n * width, width, field.signed) for n in range(field.count)], axis=1)
+            elements = np.stack(
+                [_take(padded, low + n * width, width, field.signed) for n in range(field.count)], axis=1
+            )
             out[field.name] = elements if field.count > 1 else elements[:, 0]
         return out
 
     def lowest(self, rows: np.ndarray, name: str, bits: int) -> np.ndarray:
         """The lowest ``bits`` (63 at most) of a field of packed payloads: int64, shape ``(items,)``."""
         padded = np.zeros((len(rows), self.payload_bytes + 9), np.uint8)
-        padded[:, :self.payload_bytes] = rows
+        padded[:, : self.payload_bytes] = rows
         return _take(padded, self.offset(name), bits, False)
 
     def word(self, **values: int) -> int:
@@ -185,7 +204,9 @@ class Layout:
                 raise ValueError(f"{field.name or 'payload'} has {field.bits} bits, not enough for {value}")
             word |= value << low
         if values:
-            raise ValueError(f"Field must be one of {[field.name for field in self.fields]}, not {next(iter(values))!r}")
+            raise ValueError(
+                f"Field must be one of {[field.name for field in self.fields]}, not {next(iter(values))!r}"
+            )
         return word
 
     def rows(self, words: Any) -> np.ndarray:
@@ -199,7 +220,7 @@ def _put_elements(out: np.ndarray, low: int, field: Field, column: np.ndarray) -
     if width in (8, 16, 32) and low % 8 == 0:  # whole bytes: as they lie in memory
         _check_fits(field, column, width)
         raw = np.ascontiguousarray(column).astype(f"<u{width // 8}").view(np.uint8)
-        out[:, low // 8:low // 8 + field.bits // 8] = raw.reshape(len(column), field.bits // 8)
+        out[:, low // 8 : low // 8 + field.bits // 8] = raw.reshape(len(column), field.bits // 8)
         return
     for n in range(field.count):
         _put(out, low + n * width, width, field, column[:, n])
@@ -210,8 +231,9 @@ def _check_fits(field: Field, column: np.ndarray, width: int) -> None:
         return
     least, most = (-(1 << (width - 1)), (1 << (width - 1)) - 1) if field.signed else (0, (1 << width) - 1)
     if column.min() < least or column.max() > most:
-        raise ValueError(f"{field.name or 'payload'}: numbers must be in {least}..{most}, not {column.min()}.."
-                         f"{column.max()}")
+        raise ValueError(
+            f"{field.name or 'payload'}: numbers must be in {least}..{most}, not {column.min()}..{column.max()}"
+        )
 
 
 def _put(out: np.ndarray, low: int, width: int, field: Field, column: np.ndarray) -> None:
@@ -221,7 +243,7 @@ def _put(out: np.ndarray, low: int, width: int, field: Field, column: np.ndarray
     if width < 64:
         bits = bits & np.uint64((1 << width) - 1)
     first, shift = divmod(low, 8)
-    out[:, first:first + 8] |= (bits << np.uint64(shift)).astype("<u8").reshape(-1, 1).view(np.uint8)
+    out[:, first : first + 8] |= (bits << np.uint64(shift)).astype("<u8").reshape(-1, 1).view(np.uint8)
     if shift:
         out[:, first + 8] |= (bits >> np.uint64(64 - shift)).astype(np.uint8)
 
@@ -229,7 +251,7 @@ def _put(out: np.ndarray, low: int, width: int, field: Field, column: np.ndarray
 def _take(padded: np.ndarray, low: int, width: int, signed: bool) -> np.ndarray:
     width = min(width, 64)
     first, shift = divmod(low, 8)
-    bits = np.ascontiguousarray(padded[:, first:first + 8]).view("<u8")[:, 0].astype(np.uint64) >> np.uint64(shift)
+    bits = np.ascontiguousarray(padded[:, first : first + 8]).view("<u8")[:, 0].astype(np.uint64) >> np.uint64(shift)
     if shift:
         bits |= padded[:, first + 8].astype(np.uint64) << np.uint64(64 - shift)
     if width == 64:
@@ -268,6 +290,7 @@ class UnitConfig(Strict):
     """
 
     if TYPE_CHECKING:
+
         @property
         def clock_mhz(self) -> float: ...
 
@@ -310,9 +333,12 @@ class Workload(Strict):
                 kind, choices = str, get_args(kind)
             elif not isinstance(kind, type):  # X | None
                 kind = next(part for part in get_args(kind) if part is not type(None))
-            bounds = {mark: getattr(rule, mark) for rule in key.metadata for mark in ("ge", "le") if hasattr(rule, mark)}
-            found[name] = Option(name, kind, key.default, bounds.get("ge"), bounds.get("le"), key.description or "",
-                                 choices)
+            bounds = {
+                mark: getattr(rule, mark) for rule in key.metadata for mark in ("ge", "le") if hasattr(rule, mark)
+            }
+            found[name] = Option(
+                name, kind, key.default, bounds.get("ge"), bounds.get("le"), key.description or "", choices
+            )
         return found
 
     def check(self, config: Any) -> None:
@@ -374,8 +400,9 @@ class SimResult(Strict):
     def document(self) -> dict[str, Any]:
         """Plain data for JSON."""
         out = self.model_dump(mode="json")
-        out["runs"] = {name: {key: value for key, value in run.items() if value is not None}
-                       for name, run in out["runs"].items()}
+        out["runs"] = {
+            name: {key: value for key, value in run.items() if value is not None} for name, run in out["runs"].items()
+        }
         return out
 
     def recorded(self) -> dict[str, Any]:
@@ -402,8 +429,10 @@ class NumericResult(SimResult):
     rms_error: float = Key(description="root mean square of that error")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        return [*super().figures(workload),
-                ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64")]
+        return [
+            *super().figures(workload),
+            ("error", f"max {self.max_abs_error:.3g}, rms {self.rms_error:.3g} against binary64"),
+        ]
 
 
 class RateResult(SimResult):
@@ -414,8 +443,13 @@ class RateResult(SimResult):
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        return [*super().figures(workload), (
-            "data at every clock", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}")]
+        return [
+            *super().figures(workload),
+            (
+                "data at every clock",
+                f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}",
+            ),
+        ]
 
 
 class MemoryTiming(Strict):
@@ -431,8 +465,11 @@ class MemoryTiming(Strict):
     @property
     def row(self) -> Row:
         """A line for people."""
-        return (f"data from {self.memory}", f"{self.cycles} cycles ({self.time_ns:.0f} ns; the memory takes "
-                f"{self.memory_time_ns:.0f} ns), {self.stall_cycles} stall cycles, utilisation {self.utilisation:.4f}")
+        return (
+            f"data from {self.memory}",
+            f"{self.cycles} cycles ({self.time_ns:.0f} ns; the memory takes "
+            f"{self.memory_time_ns:.0f} ns), {self.stall_cycles} stall cycles, utilisation {self.utilisation:.4f}",
+        )
 
 
 @dataclass(frozen=True)

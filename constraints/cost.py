@@ -9,8 +9,15 @@ from pydantic import Field
 
 from .document import Strict
 
-__all__ = ["CENT_COST", "ControllerCostSpec", "CostSpec", "DevelopmentSpec", "OperationSpec", "PublishedCost",
-           "SystemPriceSpec"]
+__all__ = [
+    "CENT_COST",
+    "ControllerCostSpec",
+    "CostSpec",
+    "DevelopmentSpec",
+    "OperationSpec",
+    "PublishedCost",
+    "SystemPriceSpec",
+]
 
 #: Prices of CENT and of the GPUs that it is compared with.
 CENT_COST = Path(__file__).parent / "cent_cost.yaml"

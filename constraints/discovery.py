@@ -58,8 +58,10 @@ def _what(group: str) -> str:
 
 
 def _skip(entry: EntryPoint, reason: str) -> None:
-    print(f"bankside: skipped {_what(entry.group)} '{entry.name}' of package '{_package(entry)}' ({entry.value}): {reason}",
-          file=sys.stderr)
+    print(
+        f"bankside: skipped {_what(entry.group)} '{entry.name}' of package '{_package(entry)}' ({entry.value}): {reason}",
+        file=sys.stderr,
+    )
 
 
 def _package(entry: EntryPoint) -> str:
@@ -68,8 +70,9 @@ def _package(entry: EntryPoint) -> str:
 
 
 @lru_cache
-def discover(group: str, kind: type | None = None,
-             problem: Callable[[str, Any], str | None] = lambda name, one: None) -> Mapping[str, Any]:
+def discover(
+    group: str, kind: type | None = None, problem: Callable[[str, Any], str | None] = lambda name, one: None
+) -> Mapping[str, Any]:
     """Objects of the entry points of ``group`` by name, each an instance of ``kind`` (or a subclass, for a class).
 
     An object of another package that can't be imported, is of another type, or has a ``problem`` is named on standard

@@ -73,6 +73,7 @@ class _Loader(yaml.SafeLoader):
 
 
 if yaml.__with_libyaml__:
+
     class _FastLoader(yaml.composer.Composer, yaml.CSafeLoader):
         """The same loader with the scanner and parser of libyaml. The composer is Python's, because libyaml's composer
         calls itself in C for every level without a limit."""
@@ -97,8 +98,19 @@ def _compose(text: str) -> yaml.Node | None:
 
 _INTEGER = re.compile(r"[-+]?(0|[1-9][0-9]*)|0o[0-7]+|0x[0-9a-fA-F]+")
 _NUMBER = re.compile(r"[-+]?(\.[0-9]+|[0-9]+(\.[0-9]*)?)([eE][-+]?[0-9]+)?")
-_WORDS = {"": None, "~": None, "null": None, "Null": None, "NULL": None, "true": True, "True": True, "TRUE": True,
-          "false": False, "False": False, "FALSE": False}
+_WORDS = {
+    "": None,
+    "~": None,
+    "null": None,
+    "Null": None,
+    "NULL": None,
+    "true": True,
+    "True": True,
+    "TRUE": True,
+    "false": False,
+    "False": False,
+    "FALSE": False,
+}
 
 
 def _scalar(node: yaml.Node) -> Any:
@@ -114,7 +126,9 @@ def _scalar(node: yaml.Node) -> Any:
         return int(text, 0) if text[:2] in ("0o", "0x") else int(text)
     if _NUMBER.fullmatch(text):
         if re.match(r"[-+]?0[0-9]", text):
-            raise ValueError(f"'{text}' begins with 0: octal is 0o{text.lstrip('+-0') or '0'}, decimal has no 0 in front")
+            raise ValueError(
+                f"'{text}' begins with 0: octal is 0o{text.lstrip('+-0') or '0'}, decimal has no 0 in front"
+            )
         value = float(text)
         if not math.isfinite(value):
             raise ValueError(f"'{text}' is beyond every number")
@@ -132,6 +146,7 @@ def parse_json(text: str, where: str, *, numbered: bool = True) -> Any:
     :exc:`ConfigError`
         If the text is not JSON or nested too deeply, a key appears twice in an object, or a number is not finite.
     """
+
     def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         out = dict(pairs)
         if len(out) != len(pairs):
@@ -164,6 +179,7 @@ def parse_json(text: str, where: str, *, numbered: bool = True) -> Any:
 def parse(text: str, where: str, *, numbered: bool = True) -> tuple[Any, Lines]:
     """Plain data of a YAML text, and the line of every key path. Errors call the text ``where`` and, if ``numbered``,
     name the line; the value of an option has no line."""
+
     def at_line(line: int) -> str:
         return f"{where}:{line}" if numbered else where
 

@@ -14,8 +14,14 @@ import numpy as np
 
 from .formats import FloatFormat
 
-__all__ = ["LINEAR_FRACTION_BITS", "LogarithmTables", "Piecewise", "logarithm_tables", "reciprocal_square_root_table",
-           "reciprocal_table"]
+__all__ = [
+    "LINEAR_FRACTION_BITS",
+    "LogarithmTables",
+    "Piecewise",
+    "logarithm_tables",
+    "reciprocal_square_root_table",
+    "reciprocal_table",
+]
 
 #: Up to this many fraction bits tables hold straight lines that are checked at every argument; above it parabolas.
 LINEAR_FRACTION_BITS = 11
@@ -88,8 +94,9 @@ class Piecewise:
             high = low >> (self.low_bits - self.high_bits)
             slope = slope + (np.asarray(self.c2, np.int64)[index] * high >> self.square_shift)
         added = np.asarray(halves, np.int64) << (self.shift - 1) if self.shift else np.asarray(halves, np.int64) >> 1
-        return (np.asarray(self.c0, np.int64)[index] + _cut_product(slope, low, self.low_bits, self.cut)
-                + added) >> self.shift
+        return (
+            np.asarray(self.c0, np.int64)[index] + _cut_product(slope, low, self.low_bits, self.cut) + added
+        ) >> self.shift
 
 
 def _cut_product(slope: np.ndarray, low: np.ndarray, low_bits: int, cut: int) -> np.ndarray:
@@ -169,8 +176,17 @@ def _fit(low: np.ndarray, high: np.ndarray, index_bits: int, low_bits: int, shif
     return Piecewise(index_bits, low_bits, tuple(c0.tolist()), tuple(c1.tolist()), shift, cut)
 
 
-def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int, index_bits: int, low_bits: int, *,
-               curvature: float, guard: int = 5, keep: int = 0, half: bool = True) -> Piecewise:
+def _parabolas(
+    function: Callable[[np.ndarray], np.ndarray],
+    fraction_bits: int,
+    index_bits: int,
+    low_bits: int,
+    *,
+    curvature: float,
+    guard: int = 5,
+    keep: int = 0,
+    half: bool = True,
+) -> Piecewise:
     """Parabolas for ``function(word)``, a growing function in units of its last place.
 
     Errors in units in the last place, besides the error of the interpolation at Chebyshev's nodes:
@@ -211,8 +227,8 @@ def _parabolas(function: Callable[[np.ndarray], np.ndarray], fraction_bits: int,
     # Units of slope * low are eighths / size; a cut row loses about a quarter of the last bit.
     unit = low_bits + 3
     cut = max(unit - 5 - low_bits.bit_length(), 0)
-    a0 = a0 + min(cut, low_bits) / 4 * 2.0**(cut - unit) + (2.0**-(keep + 1) if half else 0)
-    c0 = np.rint(a0 * 2**guard) * 2.0**(unit - guard - cut)
+    a0 = a0 + min(cut, low_bits) / 4 * 2.0 ** (cut - unit) + (2.0 ** -(keep + 1) if half else 0)
+    c0 = np.rint(a0 * 2**guard) * 2.0 ** (unit - guard - cut)
     whole0, whole1, whole2 = (tuple(int(x) for x in c) for c in (c0, c1, c2))
     return Piecewise(index_bits, low_bits, whole0, whole1, unit - cut - keep, cut, whole2, high_bits, square_shift)
 
@@ -231,8 +247,13 @@ def reciprocal_table(fraction_bits: int) -> Piecewise:
         return _lines_within(floor, floor + (floor * significand != exact), f)
     # Third derivative 12: 12 * 2**-3k / 192 below a quarter of a unit.
     index_bits = math.ceil((f - 2) / 3)
-    return _parabolas(lambda word: 2.0**(f + 1) / (2 - (word + 1) * 2.0**-f), f, index_bits, f - index_bits,
-                      curvature=4 * 2.0**(f - 2 * index_bits))
+    return _parabolas(
+        lambda word: 2.0 ** (f + 1) / (2 - (word + 1) * 2.0**-f),
+        f,
+        index_bits,
+        f - index_bits,
+        curvature=4 * 2.0 ** (f - 2 * index_bits),
+    )
 
 
 @functools.cache
@@ -255,9 +276,9 @@ def reciprocal_square_root_table(fraction_bits: int) -> Piecewise:
     def value(word: np.ndarray) -> np.ndarray:
         odd = word < 2**f
         x = 2 - (word - np.where(odd, 0, 2.0**f) + 1) * 2.0**-f
-        return 2.0**(f + 1) / np.sqrt(np.where(odd, 2 * x, x))
+        return 2.0 ** (f + 1) / np.sqrt(np.where(odd, 2 * x, x))
 
-    return _parabolas(value, f, index_bits + 1, f - index_bits, curvature=1.5 * 2.0**(f - 2 * index_bits))
+    return _parabolas(value, f, index_bits + 1, f - index_bits, curvature=1.5 * 2.0 ** (f - 2 * index_bits))
 
 
 class LogarithmOperands(NamedTuple):
@@ -392,11 +413,11 @@ class LogarithmTables:
     def tiny(self) -> tuple[int, int]:
         """Bits of the two numbers that enclose all numbers around 1 whose logarithm is below the normal range."""
         fmt = self.fmt
-        edge = 2.0**(1 - fmt.bias)
+        edge = 2.0 ** (1 - fmt.bias)
         bits = []
         for value, rounding in ((math.exp(-edge), math.floor), (math.exp(edge), math.ceil)):
             exponent = max(math.frexp(value)[1] - 1, 1 - fmt.bias)
-            scaled = rounding(value * 2.0**(fmt.fraction_bits - exponent))
+            scaled = rounding(value * 2.0 ** (fmt.fraction_bits - exponent))
             bits.append(scaled + (exponent + fmt.bias - 1 << fmt.fraction_bits))
         return bits[0], bits[1]
 
@@ -431,8 +452,14 @@ def _within_neighbours(fmt: FloatFormat, quotient_bits: int, product_bits: int) 
     a = np.arange(1, fmt.infinity, dtype=np.int64)
     a = a[a != fmt.bias << f]
     x = widths.operands(a)
-    exact = np.abs(np.log(np.ldexp((a & ((1 << f) - 1) | np.where(a >> f, 1 << f, 0)).astype(np.float64),
-                                   np.maximum(a >> f, 1) - fmt.bias - f)))
+    exact = np.abs(
+        np.log(
+            np.ldexp(
+                (a & ((1 << f) - 1) | np.where(a >> f, 1 << f, 0)).astype(np.float64),
+                np.maximum(a >> f, 1) - fmt.bias - f,
+            )
+        )
+    )
     exponent = np.maximum(np.frexp(exact)[1] - 1, 1 - fmt.bias)
     floor = np.floor(np.ldexp(exact, f - exponent)).astype(np.int64) + ((exponent.astype(np.int64) + fmt.bias - 1) << f)
     words = np.arange(2 << f, dtype=np.int64)
@@ -441,8 +468,11 @@ def _within_neighbours(fmt: FloatFormat, quotient_bits: int, product_bits: int) 
     reach = 1 << max(quotient_bits - f + 2, 2)
     for offset in range(-reach, reach + 1):
         # The two highest bits of the quotient tell the side of 1: the generator counts on it.
-        quotient = np.clip(nominal + offset, np.where(words >> f, 1 << quotient_bits, 1 << (quotient_bits - 1)),
-                           np.where(words >> f, (3 << (quotient_bits - 1)) - 1, (1 << quotient_bits) - 1))
+        quotient = np.clip(
+            nominal + offset,
+            np.where(words >> f, 1 << quotient_bits, 1 << (quotient_bits - 1)),
+            np.where(words >> f, (3 << (quotient_bits - 1)) - 1, (1 << quotient_bits) - 1),
+        )
         result = widths.magnitude(x, quotient[x.word])
         good = np.ones(2 << f, bool)
         good[x.word[(result < floor) | (result > floor + 1)]] = False
@@ -485,11 +515,12 @@ def logarithm_tables(fmt: FloatFormat) -> LogarithmTables:
                 for shift in range(f - index_bits + 1):
                     lines = _chords(quotient(quotient_bits), f + 1, index_bits + 1, shift)
                     error = lines(words) * 2.0**-quotient_bits - exact
-                    if abs(error).max() < 0.6 * 2.0**-(f + 2):
+                    if abs(error).max() < 0.6 * 2.0 ** -(f + 2):
                         return LogarithmTables(fmt, lines, quotient_bits, product_bits)
     # Third derivatives up to 1.71: 1.71 * 2**-3k / 192 below a fifth of 2**-(f + 2).
     quotient_bits = f + 4
     index_bits = math.ceil((f + 2 + math.log2(1.71 / 192 / 0.2)) / 3)
-    parabolas = _parabolas(quotient(f + 2), f + 1, index_bits + 1, f - index_bits, keep=2,
-                           curvature=0.78 * 2.0**(f + 2 - 2 * index_bits))
+    parabolas = _parabolas(
+        quotient(f + 2), f + 1, index_bits + 1, f - index_bits, keep=2, curvature=0.78 * 2.0 ** (f + 2 - 2 * index_bits)
+    )
     return LogarithmTables(fmt, parabolas, quotient_bits, product_bits)

@@ -55,8 +55,11 @@ class Chords:
         """Values of an int64 array of words."""
         index, low = self._split(word)
         slope = np.asarray(self.slopes, np.int64)[index]
-        return (word << (self.value_bits - self.fraction_bits)) + np.asarray(self.starts, np.int64)[index] + self._rows(
-            slope, low)
+        return (
+            (word << (self.value_bits - self.fraction_bits))
+            + np.asarray(self.starts, np.int64)[index]
+            + self._rows(slope, low)
+        )
 
     def _split(self, word: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         rest = self.fraction_bits - self.index_bits
@@ -131,7 +134,9 @@ class ExponentialTables:
         if limit == 0:
             return 0
         exponent = max(math.floor(math.log2(limit)), 1 - fmt.bias)
-        return math.floor(math.ldexp(limit, fmt.fraction_bits - exponent)) + (exponent + fmt.bias - 1 << fmt.fraction_bits)
+        return math.floor(math.ldexp(limit, fmt.fraction_bits - exponent)) + (
+            exponent + fmt.bias - 1 << fmt.fraction_bits
+        )
 
     @property
     def whole_bits(self) -> int:
@@ -173,7 +178,9 @@ def _chunks(bits: int, longest: int = 4) -> tuple[int, ...]:
     return tuple((bits + n) // count for n in range(count))
 
 
-def _multiples(fmt: FloatFormat, chunks: tuple[int, ...], product_bits: int, implicit: bool) -> tuple[tuple[int, ...], ...]:
+def _multiples(
+    fmt: FloatFormat, chunks: tuple[int, ...], product_bits: int, implicit: bool
+) -> tuple[tuple[int, ...], ...]:
     tables, place = [], 0
     for n, length in enumerate(chunks):
         top = 1 << fmt.fraction_bits if implicit and n == len(chunks) - 1 else 0
@@ -185,15 +192,16 @@ def _multiples(fmt: FloatFormat, chunks: tuple[int, ...], product_bits: int, imp
 # What the fraction's power may be --------------------------------------------------------------------------------------
 
 
-def _allowed(low: np.ndarray, high: np.ndarray, drop: np.ndarray | int, precision: int, value_bits: int) -> tuple[
-        np.ndarray, np.ndarray]:
+def _allowed(
+    low: np.ndarray, high: np.ndarray, drop: np.ndarray | int, precision: int, value_bits: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Smallest and largest ``value`` whose rounded result is less than a unit in the last place from every exact one.
 
     ``low`` and ``high`` bound the exact significands, 1 to 2, that a word stands for. ``drop`` is the number of bits by
     which the result is shorter than the format's precision. Values have ``value_bits`` and do not include the leading
     one.
     """
-    unit = 2.0**(value_bits - precision + 1 + drop)
+    unit = 2.0 ** (value_bits - precision + 1 + drop)
     least = np.floor(high * 2.0**value_bits / unit - 1) + 1
     most = np.ceil(low * 2.0**value_bits / unit + 1) - 1
     one = 1 << value_bits
@@ -208,7 +216,7 @@ def _of_every_operand(tables: ExponentialTables) -> tuple[np.ndarray, np.ndarray
     magnitude = np.arange(1, (tables.highest + 1) << fmt.fraction_bits, dtype=np.int64)
     exponent = np.maximum(magnitude >> fmt.fraction_bits, 1)
     significand = magnitude - (exponent - 1 << fmt.fraction_bits)
-    exact = significand * 2.0**(exponent - fmt.bias - fmt.fraction_bits) * _LOG2_E
+    exact = significand * 2.0 ** (exponent - fmt.bias - fmt.fraction_bits) * _LOG2_E
     word = tables.fixed_point(exponent, significand)
     first = np.zeros(1 << n, np.int64)
     last = np.full(1 << n, (1 << bits) - 1)
@@ -217,18 +225,20 @@ def _of_every_operand(tables: ExponentialTables) -> tuple[np.ndarray, np.ndarray
         whole, fraction = signed >> n, signed & ((1 << n) - 1)
         drop = np.clip(1 - fmt.bias - whole, 0, None)
         used = (whole <= fmt.bias) & (drop <= fmt.precision)
-        power = 2.0**(sign * exact - whole)[used]
+        power = 2.0 ** (sign * exact - whole)[used]
         low, high = _allowed(power, power, drop[used], fmt.precision, bits)
         np.maximum.at(first, fraction[used], low)
         np.minimum.at(last, fraction[used], high)
     return first, last
 
 
-def _of_every_word(fmt: FloatFormat, fraction_bits: int, value_bits: int, error: float) -> tuple[np.ndarray, np.ndarray]:
+def _of_every_word(
+    fmt: FloatFormat, fraction_bits: int, value_bits: int, error: float
+) -> tuple[np.ndarray, np.ndarray]:
     """Bounds of the value for each fraction, if exact fractions are up to ``error`` units outside of the word's unit."""
     size = 1 << fraction_bits
     word = np.arange(size)
-    low, high = 2.0**((word - error) / size), 2.0**((word + 1 + error) / size)
+    low, high = 2.0 ** ((word - error) / size), 2.0 ** ((word + 1 + error) / size)
     return _allowed(low, high, 0, fmt.precision, value_bits)
 
 
@@ -246,15 +256,15 @@ def _fit_chords(first: np.ndarray, last: np.ndarray, chords: Chords) -> Chords |
     whole = word << (chords.value_bits - chords.fraction_bits)
     low = chords._split(word)[1].reshape(count, -1)
     lower, upper = (first - whole).reshape(count, -1), (last - whole).reshape(count, -1)
-    scale = 2.0**(chords.drop + chords.value_bits - chords.index_bits - chords.factor_bits)
+    scale = 2.0 ** (chords.drop + chords.value_bits - chords.index_bits - chords.factor_bits)
     starts, slopes, before = [], [], -1
     limit = 1 << (chords.slope_bits - 1) if chords.slope_bits else 1
     for n in range(count):
-        ideal = round((math.log(2) * 2.0**((n + 0.5) / count) - 1) * scale) if chords.slope_bits else 0
+        ideal = round((math.log(2) * 2.0 ** ((n + 0.5) / count) - 1) * scale) if chords.slope_bits else 0
         best = None
         for slope in range(max(ideal - 5, -limit), min(ideal + 6, limit)):
             rows = chords._rows(np.int64(slope), low[n])
-            path = (whole.reshape(count, -1)[n] + rows)
+            path = whole.reshape(count, -1)[n] + rows
             if (np.diff(path) < 0).any():
                 continue
             least = max(int((lower[n] - rows).max()), before - int(path[0]))
@@ -266,8 +276,16 @@ def _fit_chords(first: np.ndarray, last: np.ndarray, chords: Chords) -> Chords |
         slopes.append(best[1])
         starts.append(best[2])
         before = best[3] + best[2]
-    return Chords(chords.fraction_bits, chords.value_bits, chords.index_bits, chords.factor_bits, chords.slope_bits,
-                  chords.drop, tuple(starts), tuple(slopes))
+    return Chords(
+        chords.fraction_bits,
+        chords.value_bits,
+        chords.index_bits,
+        chords.factor_bits,
+        chords.slope_bits,
+        chords.drop,
+        tuple(starts),
+        tuple(slopes),
+    )
 
 
 #: Geometries found by a search over all operands: (exponent bits, fraction bits) to the parts of the fraction, bits of
@@ -312,14 +330,26 @@ def exponential_tables(fmt: FloatFormat) -> ExponentialTables:
         value_bits = fmt.precision + 1
         first, last = _of_every_word(fmt, fraction_bits, value_bits, 0.125)
         _exactly_one(first, last, fmt.precision, value_bits)
-        return _tables(fmt, chunks, product_bits, fraction_bits, _cheapest_chords(first, last, fraction_bits, value_bits),
-                       value_bits)
+        return _tables(
+            fmt,
+            chunks,
+            product_bits,
+            fraction_bits,
+            _cheapest_chords(first, last, fraction_bits, value_bits),
+            value_bits,
+        )
     power = _parabolas(fmt.precision, fraction_bits)
     return _tables(fmt, chunks, product_bits, fraction_bits, power, fmt.precision)
 
 
-def _tables(fmt: FloatFormat, chunks: tuple[int, ...], product_bits: int, fraction_bits: int, power: Chords | Piecewise,
-            value_bits: int) -> ExponentialTables:
+def _tables(
+    fmt: FloatFormat,
+    chunks: tuple[int, ...],
+    product_bits: int,
+    fraction_bits: int,
+    power: Chords | Piecewise,
+    value_bits: int,
+) -> ExponentialTables:
     draft = ExponentialTables(fmt, chunks, (), product_bits, fraction_bits, power, value_bits)
     multiples = _multiples(fmt, chunks, product_bits, not draft.subnormal_operands)
     return ExponentialTables(fmt, chunks, multiples, product_bits, fraction_bits, power, value_bits)
@@ -375,7 +405,7 @@ def _parabolas(precision: int, fraction_bits: int) -> Piecewise:
     lost = 0.5 * 2.0**-high_bits if high_bits < low_bits else 0.0
     c1 = np.rint((a1 + c2 / 2 * lost) * 8 + 0.5)
     shift = low_bits + 3
-    starts = np.rint(a0 * 16) * 2.0**(shift - 4)
+    starts = np.rint(a0 * 16) * 2.0 ** (shift - 4)
     table = [[int(x) for x in c] for c in (starts, c1, c2)]
     table[0][0] = max(table[0][0], 0)
     # Where parabolas meet the next one must not start below the end of the one before.
@@ -387,8 +417,16 @@ def _parabolas(precision: int, fraction_bits: int) -> Piecewise:
     c0, c1, c2 = (column[-1] for column in table)
     slope = c1 + (c2 * ((1 << high_bits) - 1) >> square_shift)
     table[0][-1] = min(c0, ((1 << precision) << shift) - 1 - slope * (size - 1))
-    return Piecewise(index_bits, low_bits, tuple(table[0]), tuple(table[1]), shift, c2=tuple(table[2]), high_bits=high_bits,
-                     square_shift=square_shift)
+    return Piecewise(
+        index_bits,
+        low_bits,
+        tuple(table[0]),
+        tuple(table[1]),
+        shift,
+        c2=tuple(table[2]),
+        high_bits=high_bits,
+        square_shift=square_shift,
+    )
 
 
 # Taylor series -------------------------------------------------------------------------------------------------------
@@ -433,13 +471,20 @@ def taylor_constants(fmt: FloatFormat, order: int, range_reduced: bool) -> Taylo
     highest = _highest(fmt)
     quotient_bits = max(highest - fmt.bias + 3, 2)
     if range_reduced and (quotient_bits - 1 > fmt.precision or fmt.exponent_bits < 4):
-        raise ValueError(f"Format must have 4 exponent bits and {quotient_bits - 1} bits of precision or more for the "
-                         f"reduction, not be {fmt.name}")
+        raise ValueError(
+            f"Format must have 4 exponent bits and {quotient_bits - 1} bits of precision or more for the "
+            f"reduction, not be {fmt.name}"
+        )
     ln_2 = Fraction(math.log(2))
     high = _nearest(ln_2, fmt)
-    return TaylorConstants(tuple(_nearest(Fraction(1, math.factorial(k)), fmt) for k in range(order + 1)),
-                           _nearest(Fraction(_LOG2_E), fmt), high, _nearest(ln_2 - _value(high, fmt), fmt), quotient_bits,
-                           highest)
+    return TaylorConstants(
+        tuple(_nearest(Fraction(1, math.factorial(k)), fmt) for k in range(order + 1)),
+        _nearest(Fraction(_LOG2_E), fmt),
+        high,
+        _nearest(ln_2 - _value(high, fmt), fmt),
+        quotient_bits,
+        highest,
+    )
 
 
 def _nearest(number: Fraction, fmt: FloatFormat) -> int:
@@ -448,12 +493,12 @@ def _nearest(number: Fraction, fmt: FloatFormat) -> int:
     if not number:
         return 0
     exponent = number.numerator.bit_length() - number.denominator.bit_length()
-    exponent -= number < Fraction(2)**exponent
+    exponent -= number < Fraction(2) ** exponent
     last = max(exponent, 1 - fmt.bias) - fmt.fraction_bits
-    return sign | round(number / Fraction(2)**last) + (last - fmt.lsb_exponent << fmt.fraction_bits)
+    return sign | round(number / Fraction(2) ** last) + (last - fmt.lsb_exponent << fmt.fraction_bits)
 
 
 def _value(bits: int, fmt: FloatFormat) -> Fraction:
     """Number of bits that are not negative."""
     exponent = max(bits >> fmt.fraction_bits, 1)
-    return (bits - (exponent - 1 << fmt.fraction_bits)) * Fraction(2)**(exponent - 1 + fmt.lsb_exponent)
+    return (bits - (exponent - 1 << fmt.fraction_bits)) * Fraction(2) ** (exponent - 1 + fmt.lsb_exponent)

@@ -68,7 +68,6 @@ class FloatFormat:
         """Bits of the canonical quiet NaN."""
         return self.infinity | 1 << (self.fraction_bits - 1)
 
-
     @property
     def largest(self) -> int:
         """Bits of the largest finite number."""
@@ -104,8 +103,10 @@ def float_format(name: str) -> FloatFormat:
         return FORMATS[name]
     match = re.fullmatch(r"e(\d{1,2})m(\d{1,2})", name)
     if not match or int(match[1]) not in EXPONENT_BITS or int(match[2]) not in FRACTION_BITS:
-        raise ConfigError(nearest("format", name, FORMATS) + f", or eEmF with E in {EXPONENT_BITS[0]}..{EXPONENT_BITS[-1]} "
-                          f"and F in {FRACTION_BITS[0]}..{FRACTION_BITS[-1]}")
+        raise ConfigError(
+            nearest("format", name, FORMATS) + f", or eEmF with E in {EXPONENT_BITS[0]}..{EXPONENT_BITS[-1]} "
+            f"and F in {FRACTION_BITS[0]}..{FRACTION_BITS[-1]}"
+        )
     exponent_bits, fraction_bits = int(match[1]), int(match[2])
     for known in FORMATS.values():
         if (known.exponent_bits, known.fraction_bits) == (exponent_bits, fraction_bits):

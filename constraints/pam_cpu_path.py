@@ -18,12 +18,15 @@ class CpuPath(Strict):
 
     share_of_bandwidth: float = Field(gt=0, le=1, description="fraction of a memory's own rate that the CPU gets")
     share_source: str
-    passes: list[Literal["source", "destination"]] = Field(min_length=1, description="memories that it streams from or to, "
-                                                                                     "one after the other")
+    passes: list[Literal["source", "destination"]] = Field(
+        min_length=1, description="memories that it streams from or to, one after the other"
+    )
     passes_source: str
     start_us: float = Field(ge=0, le=1e6, strict=False, description="time before the first byte")
     start_source: str
-    quoted_ms_per_mib: float = Field(gt=0, le=1e6, strict=False, description="the paper's figure for a transfer of 1 MiB")
+    quoted_ms_per_mib: float = Field(
+        gt=0, le=1e6, strict=False, description="the paper's figure for a transfer of 1 MiB"
+    )
     quoted_source: str
 
     def time_ns(self, source_ns: float, destination_ns: float) -> float:

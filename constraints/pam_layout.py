@@ -27,8 +27,9 @@ from .errors import ConfigError
 __all__ = ["ACCESS_DTYPE", "TIERS", "Place", "TierFormat", "slot_bytes"]
 
 #: One access of a token: its place, and the bytes of the token that it carries (``offset`` counts to the first byte).
-ACCESS_DTYPE = np.dtype([("channel", "i4"), ("group", "i4"), ("bank", "i4"), ("row", "i8"), ("column", "i4"),
-                         ("offset", "i4")])
+ACCESS_DTYPE = np.dtype(
+    [("channel", "i4"), ("group", "i4"), ("bank", "i4"), ("row", "i8"), ("column", "i4"), ("offset", "i4")]
+)
 
 
 @dataclass(frozen=True)
@@ -51,9 +52,13 @@ class TierFormat(Strict):
     name: str = Field(description="tier")
     memory: str = Field(description="memory file of constraints/memory with its organisation and timing")
     channels: int = Field(ge=1, le=1 << 12, description="channels of a device")
-    levels: Mapping[str, int] = Field(description="levels between channel and bank, outermost first; their product is "
-                                                  "the number of groups in a channel")
-    lockstep: int = Field(default=1, ge=1, description="groups (the innermost level) that share their commands and rows")
+    levels: Mapping[str, int] = Field(
+        description="levels between channel and bank, outermost first; their product is "
+        "the number of groups in a channel"
+    )
+    lockstep: int = Field(
+        default=1, ge=1, description="groups (the innermost level) that share their commands and rows"
+    )
     banks: int = Field(ge=1, le=64, description="banks (dies) of a group")
     rows: int = Field(ge=2, description="rows (pages) of a bank")
     row_bytes: int = Field(ge=1, description="bytes of a row (page) in one bank")
@@ -66,17 +71,33 @@ class TierFormat(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> TierFormat:
-        numbers = {key: getattr(self, key) for key in ("channels", "lockstep", "banks", "rows", "row_bytes", "access_bytes",
-                                                       "tile_tokens", "key_run", "value_run", "interleave")}
+        numbers = {
+            key: getattr(self, key)
+            for key in (
+                "channels",
+                "lockstep",
+                "banks",
+                "rows",
+                "row_bytes",
+                "access_bytes",
+                "tile_tokens",
+                "key_run",
+                "value_run",
+                "interleave",
+            )
+        }
         for key, value in {**numbers, **{f"level {k}": v for k, v in self.levels.items()}}.items():
             if value < 1 or value & (value - 1):
                 raise ValueError(f"{key} of the format '{self.name}' must be a power of two, not {value}")
         if self.access_bytes > self.row_bytes:
-            raise ValueError(f"access_bytes of the format '{self.name}' must be at most its row_bytes "
-                             f"({self.row_bytes}), not {self.access_bytes}")
+            raise ValueError(
+                f"access_bytes of the format '{self.name}' must be at most its row_bytes "
+                f"({self.row_bytes}), not {self.access_bytes}"
+            )
         if self.lockstep > self.groups:
-            raise ValueError(f"lockstep of the format '{self.name}' must be at most its {self.groups} groups, "
-                             f"not {self.lockstep}")
+            raise ValueError(
+                f"lockstep of the format '{self.name}' must be at most its {self.groups} groups, not {self.lockstep}"
+            )
         return self
 
     # Organisation ------------------------------------------------------------------------------------------------
@@ -102,14 +123,20 @@ class TierFormat(Strict):
             raise ConfigError(f"token_bytes must be a power of two, not {token_bytes}")
         part = self.part_bytes(token_bytes)
         if part < self.access_bytes:
-            raise ConfigError(f"token_bytes {token_bytes} is too small for the format '{self.name}': "
-                              f"{'K' if self.split else 'a token'} must fill an access of {self.access_bytes} bytes")
+            raise ConfigError(
+                f"token_bytes {token_bytes} is too small for the format '{self.name}': "
+                f"{'K' if self.split else 'a token'} must fill an access of {self.access_bytes} bytes"
+            )
         if self.interleave > self.slots_of_bank(token_bytes):
-            raise ConfigError(f"interleave of the format '{self.name}' must be at most the tokens of a bank "
-                              f"({self.slots_of_bank(token_bytes)}), not {self.interleave}")
+            raise ConfigError(
+                f"interleave of the format '{self.name}' must be at most the tokens of a bank "
+                f"({self.slots_of_bank(token_bytes)}), not {self.interleave}"
+            )
         if self.tile_tokens * part * (1 + self.split) > self.rows * self.row_bytes:
-            raise ConfigError(f"a tile of {self.tile_tokens} tokens of {token_bytes} bytes does not fit a bank of the "
-                              f"format '{self.name}' ({self.rows * self.row_bytes} bytes)")
+            raise ConfigError(
+                f"a tile of {self.tile_tokens} tokens of {token_bytes} bytes does not fit a bank of the "
+                f"format '{self.name}' ({self.rows * self.row_bytes} bytes)"
+            )
 
     def part_bytes(self, token_bytes: int) -> int:
         """Bytes of a token in each region: K, then V; or the whole token."""
@@ -194,11 +221,16 @@ class TierFormat(Strict):
         self.check_token(token_bytes)
         given = (np.atleast_1d(np.asarray(x, np.int64)) for x in (channel, group, slot))
         channel, group, slot = np.broadcast_arrays(*given)
-        for name, value, limit in (("channel", channel, self.channels), ("group", group, self.groups),
-                                   ("slot", slot, self.slots_of_group(token_bytes))):
+        for name, value, limit in (
+            ("channel", channel, self.channels),
+            ("group", group, self.groups),
+            ("slot", slot, self.slots_of_group(token_bytes)),
+        ):
             if value.size and not (0 <= value.min() and value.max() < limit):
-                raise ConfigError(f"{name} of a token in the format '{self.name}' must be in 0..{limit - 1}, not "
-                                  f"{int(value.min()) if value.min() < 0 else int(value.max())}")
+                raise ConfigError(
+                    f"{name} of a token in the format '{self.name}' must be in 0..{limit - 1}, not "
+                    f"{int(value.min()) if value.min() < 0 else int(value.max())}"
+                )
         place = self.place(slot)
         order = np.arange(self.accesses_of_token(token_bytes))
         out = np.empty((len(slot), len(order)), ACCESS_DTYPE)
@@ -222,12 +254,50 @@ def slot_bytes(count: int) -> int:
 #: units: K in slices of the query buffer (256 B in HBM, 64 B in DDR), V beat by beat. The eight chips of a DDR rank
 #: receive the same commands. In the SSD a token lies in one piece (its unit takes it from the controller's buffer), 32
 #: to a page.
-TIERS: dict[str, TierFormat] = {f.name: f for f in (
-    TierFormat(name="hbm", memory="hbm3-5.2", channels=16, levels={"pseudo_channel": 2, "rank": 2, "bank_group": 4},
-               banks=4, rows=16384, row_bytes=1024, access_bytes=32, tile_tokens=32, key_run=256, value_run=32),
-    TierFormat(name="ddr", memory="ddr4-3200", channels=1, levels={"rank": 2, "bank_group": 2, "chip": 8}, lockstep=8,
-               banks=4, rows=262144, row_bytes=1024, access_bytes=8, tile_tokens=16, key_run=64, value_run=8),
-    TierFormat(name="ssd", memory="flash-nand", channels=64, levels={"channel": 1}, banks=4, rows=4194304,
-               row_bytes=16384, access_bytes=512, tile_tokens=1, key_run=16384, value_run=16384, split=False,
-               interleave=32),
-)}
+TIERS: dict[str, TierFormat] = {
+    f.name: f
+    for f in (
+        TierFormat(
+            name="hbm",
+            memory="hbm3-5.2",
+            channels=16,
+            levels={"pseudo_channel": 2, "rank": 2, "bank_group": 4},
+            banks=4,
+            rows=16384,
+            row_bytes=1024,
+            access_bytes=32,
+            tile_tokens=32,
+            key_run=256,
+            value_run=32,
+        ),
+        TierFormat(
+            name="ddr",
+            memory="ddr4-3200",
+            channels=1,
+            levels={"rank": 2, "bank_group": 2, "chip": 8},
+            lockstep=8,
+            banks=4,
+            rows=262144,
+            row_bytes=1024,
+            access_bytes=8,
+            tile_tokens=16,
+            key_run=64,
+            value_run=8,
+        ),
+        TierFormat(
+            name="ssd",
+            memory="flash-nand",
+            channels=64,
+            levels={"channel": 1},
+            banks=4,
+            rows=4194304,
+            row_bytes=16384,
+            access_bytes=512,
+            tile_tokens=1,
+            key_run=16384,
+            value_run=16384,
+            split=False,
+            interleave=32,
+        ),
+    )
+}

@@ -20,9 +20,25 @@ from functools import cached_property
 
 from .errors import ConfigError
 
-__all__ = ["CENT_COMMANDS", "COMMANDS", "DISPATCHER_COMMANDS", "END", "HUB_CODES", "MORE", "OPERANDS", "WORD_BITS",
-           "CommandCode", "DispatchError", "Host", "ProgramEncoding", "Slot", "bits", "channels_of", "mask_of",
-           "operations"]
+__all__ = [
+    "CENT_COMMANDS",
+    "COMMANDS",
+    "DISPATCHER_COMMANDS",
+    "END",
+    "HUB_CODES",
+    "MORE",
+    "OPERANDS",
+    "WORD_BITS",
+    "CommandCode",
+    "DispatchError",
+    "Host",
+    "ProgramEncoding",
+    "Slot",
+    "bits",
+    "channels_of",
+    "mask_of",
+    "operations",
+]
 
 WORD_BITS = 32
 
@@ -198,20 +214,20 @@ _MEANINGS = {
 class Slot(IntEnum):
     """Registers of a slot of the configuration."""
 
-    REQUEST = 0     # bit 31: holds a request; below: its name
+    REQUEST = 0  # bit 31: holds a request; below: its name
     TOKENS = 1
-    BASE = 2        # entry of the Va2Pa table with the request's virtual row 0
-    SIZE = 3        # virtual rows
+    BASE = 2  # entry of the Va2Pa table with the request's virtual row 0
+    SIZE = 3  # virtual rows
 
 
 class Host(IntEnum):
     """Registers behind the registers of the slots."""
 
-    LAYER = 0       # low half: current layer; high half: layers
-    START = 1       # low half: first line; high half: slot
+    LAYER = 0  # low half: current layer; high half: layers
+    START = 1  # low half: first line; high half: slot
     STOP = 2
     CLEAR = 3
-    RELEASE = 4     # slot
+    RELEASE = 4  # slot
 
 
 def bits(size: int) -> int:
@@ -248,8 +264,9 @@ class ProgramEncoding:
 
     def __post_init__(self) -> None:
         if self.prefix_words < 1:
-            raise ConfigError(f"a line must have more than the {self.command_words} words of a command, "
-                              f"not {self.line_words}")
+            raise ConfigError(
+                f"a line must have more than the {self.command_words} words of a command, not {self.line_words}"
+            )
         for what, layout in (("loop", self.loop_fields), ("modifier", self.modifier_fields)):
             if sum(layout.values()) > WORD_BITS or min(layout.values()) < 1:
                 raise ConfigError(f"a {what} takes more than the {WORD_BITS} bits of a word")

@@ -16,8 +16,19 @@ from pydantic import BaseModel, Field
 from .document import Model, Strict, validate
 from .errors import ConfigError
 
-__all__ = ["SYNTH", "FpgaResults", "Kind", "Measurement", "Outcome", "Record", "RecordError", "SynthResults", "config_hash",
-           "record_name", "validate_results"]
+__all__ = [
+    "SYNTH",
+    "FpgaResults",
+    "Kind",
+    "Measurement",
+    "Outcome",
+    "Record",
+    "RecordError",
+    "SynthResults",
+    "config_hash",
+    "record_name",
+    "validate_results",
+]
 
 Kind = Literal["sim", "synth"]
 
@@ -89,12 +100,27 @@ class Measurement:
     options: tuple[tuple[str, Any], ...] | None = field(compare=False, default=None)
 
     @classmethod
-    def of(cls, kind: Kind, unit: str, config: Strict, *, preset: str | None = None,
-           changes: Mapping[str, Any] | None = None, **workload: Any) -> Measurement:
+    def of(
+        cls,
+        kind: Kind,
+        unit: str,
+        config: Strict,
+        *,
+        preset: str | None = None,
+        changes: Mapping[str, Any] | None = None,
+        **workload: Any,
+    ) -> Measurement:
         """The measurement of a unit's configuration; ``workload`` needs only the options that differ from the
         defaults."""
-        return cls(kind, unit, config_hash(unit, config), _items(workload), config, preset,
-                   _items({key: _shown(value) for key, value in (changes or {}).items()}))
+        return cls(
+            kind,
+            unit,
+            config_hash(unit, config),
+            _items(workload),
+            config,
+            preset,
+            _items({key: _shown(value) for key, value in (changes or {}).items()}),
+        )
 
     def completed(self, defaults: Mapping[str, Any]) -> Measurement:
         """The same measurement with its workload in full. Missing options come from ``defaults``; options of value None
@@ -183,20 +209,41 @@ class Record(Strict):
     tools: dict[str, str]
 
     @classmethod
-    def of(cls, measurement: Measurement, *, made_from: Mapping[str, str], verilog: str, results: Mapping[str, Any],
-           tools: Mapping[str, str], latency: Mapping[str, int] | None = None) -> Record:
+    def of(
+        cls,
+        measurement: Measurement,
+        *,
+        made_from: Mapping[str, str],
+        verilog: str,
+        results: Mapping[str, Any],
+        tools: Mapping[str, str],
+        latency: Mapping[str, int] | None = None,
+    ) -> Record:
         """The record of a measurement whose workload is stated in full."""
         plain = json.loads(json.dumps(results))
-        workload = {key: _label(value) if key in ("memory", "liberty") else value for key, value in measurement.workload}
-        return cls(kind=measurement.kind, unit=measurement.unit, preset=None if measurement.changes else measurement.preset,
-                   config=measurement.config.model_dump(mode="json"), config_hash=measurement.config_hash,
-                   workload=workload, made_from=dict(made_from), results=plain, results_sha256=_hash(plain),
-                   verilog_sha256=_verilog_digest(verilog), latency=dict(latency or {}), tools=dict(tools))
+        workload = {
+            key: _label(value) if key in ("memory", "liberty") else value for key, value in measurement.workload
+        }
+        return cls(
+            kind=measurement.kind,
+            unit=measurement.unit,
+            preset=None if measurement.changes else measurement.preset,
+            config=measurement.config.model_dump(mode="json"),
+            config_hash=measurement.config_hash,
+            workload=workload,
+            made_from=dict(made_from),
+            results=plain,
+            results_sha256=_hash(plain),
+            verilog_sha256=_verilog_digest(verilog),
+            latency=dict(latency or {}),
+            tools=dict(tools),
+        )
 
     def differs_in_hardware_only(self, made_from: Mapping[str, str]) -> bool:
         """Whether nothing else that decides the results differs between ``made_from`` and the record's own."""
-        own, other = ({key: value for key, value in found.items() if key not in HARDWARE}
-                      for found in (self.made_from, made_from))
+        own, other = (
+            {key: value for key, value in found.items() if key not in HARDWARE} for found in (self.made_from, made_from)
+        )
         return own == other
 
     def of_same_hardware(self, made_from: Mapping[str, str], verilog: str, latency: Mapping[str, int]) -> Record | None:
@@ -204,8 +251,11 @@ class Record(Strict):
 
         ``verilog`` and ``latency`` are the hardware that they write.
         """
-        same = (self.differs_in_hardware_only(made_from) and self.latency == dict(latency)
-                and self.verilog_sha256 == _verilog_digest(verilog))
+        same = (
+            self.differs_in_hardware_only(made_from)
+            and self.latency == dict(latency)
+            and self.verilog_sha256 == _verilog_digest(verilog)
+        )
         return self.model_copy(update={"made_from": dict(made_from)}) if same else None
 
     @property
@@ -240,7 +290,9 @@ def _label(name: str) -> str:
     return Path(name).stem if name.endswith((".yaml", ".yml", ".lib")) else Path(name).name
 
 
-def record_name(kind: str, unit: str, config_hash: str, workload: Mapping[str, Any], made_from: Mapping[str, str]) -> str:
+def record_name(
+    kind: str, unit: str, config_hash: str, workload: Mapping[str, Any], made_from: Mapping[str, str]
+) -> str:
     """See :attr:`Record.name`."""
     plain = {key: value for key, value in workload.items() if key not in ("memory", "library", "liberty")}
     contents = {key: made_from[key] for key in ("memory", "library") if key in made_from}

@@ -8,8 +8,23 @@ from __future__ import annotations
 
 from enum import IntEnum
 
-__all__ = ["BOOT", "BOOT_WORDS", "CUSTOM", "WINDOW", "Environment", "Float", "Kind", "b_type", "boot_program", "custom",
-           "i_type", "j_type", "r_type", "s_type", "u_type"]
+__all__ = [
+    "BOOT",
+    "BOOT_WORDS",
+    "CUSTOM",
+    "WINDOW",
+    "Environment",
+    "Float",
+    "Kind",
+    "b_type",
+    "boot_program",
+    "custom",
+    "i_type",
+    "j_type",
+    "r_type",
+    "s_type",
+    "u_type",
+]
 
 #: First byte of the boot program. It lies behind the programs' cache lines, so that short programs share no line with it.
 BOOT = 0x4000_0F80
@@ -78,8 +93,16 @@ def s_type(opcode: int, funct3: int, rs1: int, rs2: int, immediate: int) -> int:
 
 def b_type(opcode: int, funct3: int, rs1: int, rs2: int, offset: int) -> int:
     value = offset & 0x1FFF
-    return (value >> 12 << 31 | (value >> 5 & 63) << 25 | rs2 << 20 | rs1 << 15 | funct3 << 12 | (value >> 1 & 15) << 8
-            | (value >> 11 & 1) << 7 | opcode)
+    return (
+        value >> 12 << 31
+        | (value >> 5 & 63) << 25
+        | rs2 << 20
+        | rs1 << 15
+        | funct3 << 12
+        | (value >> 1 & 15) << 8
+        | (value >> 11 & 1) << 7
+        | opcode
+    )
 
 
 def u_type(opcode: int, rd: int, value: int) -> int:
@@ -88,8 +111,14 @@ def u_type(opcode: int, rd: int, value: int) -> int:
 
 def j_type(opcode: int, rd: int, offset: int) -> int:
     value = offset & 0x1FFFFF
-    return (value >> 20 << 31 | (value >> 1 & 0x3FF) << 21 | (value >> 11 & 1) << 20 | (value >> 12 & 0xFF) << 12
-            | rd << 7 | opcode)
+    return (
+        value >> 20 << 31
+        | (value >> 1 & 0x3FF) << 21
+        | (value >> 11 & 1) << 20
+        | (value >> 12 & 0xFF) << 12
+        | rd << 7
+        | opcode
+    )
 
 
 def custom(kind: Kind, function: int = 0, rd: int = 0, rs1: int = 0, rs2: int = 0) -> int:
@@ -117,6 +146,9 @@ def boot_program(memory_bytes: int) -> list[int]:
     # From the third word, which takes its own address, to the handler: two more words, the loop, and its jump.
     head += [i_type(0x13, 0, t0, t0, 4 * (3 + len(loop) + 1)), i_type(0x73, 1, 0, t0, _TRAP_VECTOR)]
     loop.append(j_type(0x6F, 0, -4 * len(loop)))
-    handler = [i_type(0x13, 0, t0, 0, 1), custom(Kind.ENVIRONMENT, Environment.DONE, 0, t0),
-               j_type(0x6F, 0, -4 * (len(loop) + 2))]
+    handler = [
+        i_type(0x13, 0, t0, 0, 1),
+        custom(Kind.ENVIRONMENT, Environment.DONE, 0, t0),
+        j_type(0x6F, 0, -4 * (len(loop) + 2)),
+    ]
     return [*head, *loop, *handler]

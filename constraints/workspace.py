@@ -19,17 +19,34 @@ from typing import IO, Any, BinaryIO, ParamSpec, TypeVar, cast
 
 from .errors import ConfigError
 
-__all__ = ["LIMIT", "Input", "bound", "cache_folder", "environment", "file_digest", "inputs_so_far", "is_locked",
-           "kept", "locked", "note_input", "noted_inputs", "noting", "read_bytes", "reading", "reason",
-           "tools_cache", "write_files", "writing"]
+__all__ = [
+    "LIMIT",
+    "Input",
+    "bound",
+    "cache_folder",
+    "environment",
+    "file_digest",
+    "inputs_so_far",
+    "is_locked",
+    "kept",
+    "locked",
+    "note_input",
+    "noted_inputs",
+    "noting",
+    "read_bytes",
+    "reading",
+    "reason",
+    "tools_cache",
+    "write_files",
+    "writing",
+]
 
 #: Environment variable: most MiB of any file that is read, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
 
 _GZIP = b"\x1f\x8b"
 
-_KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device",
-          stat.S_IFSOCK: "a socket"}
+_KINDS = {stat.S_IFIFO: "a FIFO", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device", stat.S_IFSOCK: "a socket"}
 
 
 def cache_folder() -> Path:
@@ -88,7 +105,9 @@ def reason(error: Exception) -> str:
     text = getattr(error, "strerror", None)
     if text:
         return str(text).lower()
-    return f"not a whole gzip file ({error})".lower() if isinstance(error, (EOFError, zlib.error, OSError)) else str(error)
+    return (
+        f"not a whole gzip file ({error})".lower() if isinstance(error, (EOFError, zlib.error, OSError)) else str(error)
+    )
 
 
 # Inputs ------------------------------------------------------------------------------------------------------------------
@@ -194,6 +213,7 @@ def bound(limit: int | None) -> int | None:
 
 def _regular(what: str) -> Callable[[str, int], int]:
     """An opener of regular files that never waits."""
+
     def opener(path: str, flags: int) -> int:
         file = os.open(path, flags | os.O_NONBLOCK)
         mode = os.fstat(file).st_mode
@@ -208,8 +228,9 @@ def _regular(what: str) -> Callable[[str, int], int]:
     return opener
 
 
-def reading(path: str | os.PathLike[str], what: str, limit: int | None = None, *, compressed: bool = False
-            ) -> contextlib.AbstractContextManager[BinaryIO]:
+def reading(
+    path: str | os.PathLike[str], what: str, limit: int | None = None, *, compressed: bool = False
+) -> contextlib.AbstractContextManager[BinaryIO]:
     """A regular file, open to read; it counts as an input (:func:`noted_inputs`).
 
     Parameters
@@ -239,8 +260,10 @@ def _opened(path: str | os.PathLike[str], what: str, limit: int | None, compress
         with open(path, "rb", opener=_regular(what)) as raw:
             status = os.fstat(raw.fileno())
             if limit is not None and status.st_size > limit:
-                raise ConfigError(f"{path}: {what} has at most {limit} bytes, this has {status.st_size} (--max-file-mib "
-                                  f"or ${LIMIT} raises the bound)")
+                raise ConfigError(
+                    f"{path}: {what} has at most {limit} bytes, this has {status.st_size} (--max-file-mib "
+                    f"or ${LIMIT} raises the bound)"
+                )
             if compressed and raw.peek(2)[:2] == _GZIP:
                 yield cast(BinaryIO, gzip.GzipFile(fileobj=raw))
             else:

@@ -23,8 +23,22 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["KINDS", "Arrival", "Outcome", "arrivals", "attention_steps", "bench", "command_rows", "first_writes",
-           "number_rows", "numbers", "random_steps", "simulate", "stimulus", "stress"]
+__all__ = [
+    "KINDS",
+    "Arrival",
+    "Outcome",
+    "arrivals",
+    "attention_steps",
+    "bench",
+    "command_rows",
+    "first_writes",
+    "number_rows",
+    "numbers",
+    "random_steps",
+    "simulate",
+    "stimulus",
+    "stress",
+]
 
 #: Kinds of random data, see :func:`numbers`.
 KINDS = ("normal", "bits", "corners", "small", "large", "cancel")
@@ -54,7 +68,7 @@ class Outcome(Played):
     def result_cycles(self, number: int) -> np.ndarray:
         """Cycles of an episode in which its results were taken."""
         counts = np.cumsum([0, *(sum(s.operation.steps for s in steps if _gives(s)) for steps in self.episodes)])
-        return self.run.output_cycles["result"][counts[number]:counts[number + 1]]
+        return self.run.output_cycles["result"][counts[number] : counts[number + 1]]
 
 
 def _gives(step: Step) -> bool:
@@ -64,12 +78,16 @@ def _gives(step: Step) -> bool:
 def number_rows(layout: Layout, arrays: Iterable[np.ndarray]) -> np.ndarray:
     """Payloads that consist of numbers alone. Each array holds the numbers of any number of payloads."""
     count = layout.fields[0].count
-    return layout.pack({"": np.concatenate([np.zeros((0, count), np.int64), *(one.reshape(-1, count) for one in arrays)])})
+    return layout.pack(
+        {"": np.concatenate([np.zeros((0, count), np.int64), *(one.reshape(-1, count) for one in arrays)])}
+    )
 
 
 def command_rows(layout: Layout, codes: Mapping[str, int], commands: Sequence[Any]) -> np.ndarray:
     """Payloads of commands. A command has the fields as attributes, and the name of its operation in ``op``."""
-    columns = {name: [codes[one.op] if name == "op" else getattr(one, name) for one in commands] for name in layout.widths}
+    columns = {
+        name: [codes[one.op] if name == "op" else getattr(one, name) for one in commands] for name in layout.widths
+    }
     return layout.pack({name: np.array(column, np.int64) for name, column in columns.items()})
 
 
@@ -79,18 +97,26 @@ def write_rows(config: AimChannelConfig, writes: Sequence[Write]) -> np.ndarray:
     for words, write in zip(data, writes, strict=True):
         if write.element >= 0:
             # Element b of the lowest word goes to bank b.
-            words[:, :config.banks] = write.words[:, write.element]
+            words[:, : config.banks] = write.words[:, write.element]
         elif write.banks.bit_count() == 1:
             words[:] = write.words[write.banks.bit_length() - 1]
         else:
             words[:] = write.words[2::GROUP]
     elements = np.array([write.element for write in writes], np.int64)
-    return config.write_layout.pack(data=data, banks=np.array([write.banks for write in writes], np.int64),
-                                    scatter=elements >= 0, element=np.maximum(elements, 0))
+    return config.write_layout.pack(
+        data=data,
+        banks=np.array([write.banks for write in writes], np.int64),
+        scatter=elements >= 0,
+        element=np.maximum(elements, 0),
+    )
 
 
-def stimulus(config: AimChannelConfig, model: ChannelModel, episodes: Sequence[Sequence[Step]],
-             arrival: Sequence[Arrival | None] | None = None) -> Stimulus:
+def stimulus(
+    config: AimChannelConfig,
+    model: ChannelModel,
+    episodes: Sequence[Sequence[Step]],
+    arrival: Sequence[Arrival | None] | None = None,
+) -> Stimulus:
     """Commands and data of episodes, and the expected results and writes of ``model``, which executes them."""
     blocks: dict[str, list[Items]] = {name: [] for name in ("command", "bank", "data")}
     ends = [(0, 0)]
@@ -100,22 +126,35 @@ def stimulus(config: AimChannelConfig, model: ChannelModel, episodes: Sequence[S
             model.execute(step.operation, step.accesses, step.words)
         payloads = {
             "command": command_rows(config.command_layout, CODES, [step.operation for step in steps]),
-            "bank": number_rows(config.column_layout, [step.accesses for step in steps
-                                                       if step.operation.accesses and step.accesses is not None]),
-            "data": number_rows(config.word_layout, [step.words for step in steps
-                                                     if step.operation.words and step.words is not None])}
+            "bank": number_rows(
+                config.column_layout,
+                [step.accesses for step in steps if step.operation.accesses and step.accesses is not None],
+            ),
+            "data": number_rows(
+                config.word_layout, [step.words for step in steps if step.operation.words and step.words is not None]
+            ),
+        }
         cycles: tuple[Any, ...] = (when.commands, when.accesses, when.words) if when else (0, 0, 0)
         for (name, payload), cycle in zip(payloads.items(), cycles, strict=True):
             blocks[name].append(Items.of(payload, epoch=number, cycle=cycle))
         ends.append((len(model.results), len(model.writes)))
     results, writes = np.diff(np.array(ends), axis=0).T
-    return Stimulus({name: Items.join(parts) for name, parts in blocks.items()},
-                    {"result": number_rows(config.word_layout, model.results), "write": write_rows(config, model.writes)},
-                    {"result": results, "write": writes})
+    return Stimulus(
+        {name: Items.join(parts) for name, parts in blocks.items()},
+        {"result": number_rows(config.word_layout, model.results), "write": write_rows(config, model.writes)},
+        {"result": results, "write": writes},
+    )
 
 
-def simulate(config: AimChannelConfig, verilog: str, episodes: Sequence[Sequence[Step]], *, top: str = "aim_channel",
-             arrival: Sequence[Arrival | None] | None = None, **options: Any) -> Outcome:
+def simulate(
+    config: AimChannelConfig,
+    verilog: str,
+    episodes: Sequence[Sequence[Step]],
+    *,
+    top: str = "aim_channel",
+    arrival: Sequence[Arrival | None] | None = None,
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL and compare every result and every write with the functional model.
 
     Parameters
@@ -164,9 +203,15 @@ def random_steps(config: AimChannelConfig, rng: np.random.Generator, count: int,
     for _ in range(count):
         most = min(int(rng.choice([3, 8, 2 * config.columns])), (1 << config.opsize_bits) - 1)
         operation = Operation(
-            str(rng.choice(names)), int(rng.integers(0, most + 1)), int(rng.integers(config.columns)),
-            int(rng.integers(config.banks)), int(rng.integers(config.registers_per_set)), int(rng.integers(config.lanes)),
-            int(rng.integers(len(config.tables))), int(rng.random() < 0.2))
+            str(rng.choice(names)),
+            int(rng.integers(0, most + 1)),
+            int(rng.integers(config.columns)),
+            int(rng.integers(config.banks)),
+            int(rng.integers(config.registers_per_set)),
+            int(rng.integers(config.lanes)),
+            int(rng.integers(len(config.tables))),
+            int(rng.random() < 0.2),
+        )
         steps.append(_with_data(config, operation, kind, rng))
     return [*steps, Step(Operation("RD_MAC"))]
 
@@ -176,16 +221,20 @@ def first_writes(config: AimChannelConfig, kind: str, rng: np.random.Generator) 
     them."""
     most, steps = (1 << config.opsize_bits) - 1, []
     for _ in range(config.sets):
-        operations = [Operation("WR_GB", min(most, config.columns - column), column)
-                      for column in range(0, config.columns, most)]
+        operations = [
+            Operation("WR_GB", min(most, config.columns - column), column) for column in range(0, config.columns, most)
+        ]
         operations += [Operation("WR_BIAS", register=register) for register in range(config.registers_per_set)]
         steps += [_with_data(config, operation, kind, rng) for operation in (*operations, Operation("MAC_ABK"))]
     return [*steps, Step(Operation("AF"))]
 
 
 def _with_data(config: AimChannelConfig, operation: Operation, kind: str, rng: np.random.Generator) -> Step:
-    return Step(operation, numbers(config.fmt, (operation.accesses, config.banks, config.lanes), kind, rng),
-                numbers(config.fmt, (operation.words, config.lanes), kind, rng))
+    return Step(
+        operation,
+        numbers(config.fmt, (operation.accesses, config.banks, config.lanes), kind, rng),
+        numbers(config.fmt, (operation.words, config.lanes), kind, rng),
+    )
 
 
 def stress(config: AimChannelConfig, rng: np.random.Generator, count: int, size: int = 24) -> list[list[Step]]:
@@ -203,8 +252,9 @@ def stress(config: AimChannelConfig, rng: np.random.Generator, count: int, size:
     return episodes
 
 
-def attention_steps(config: AimChannelConfig, tokens: int, head_dim: int,
-                    rng: np.random.Generator) -> tuple[list[Step], list[Step], np.ndarray, np.ndarray]:
+def attention_steps(
+    config: AimChannelConfig, tokens: int, head_dim: int, rng: np.random.Generator
+) -> tuple[list[Step], list[Step], np.ndarray, np.ndarray]:
     """Q K^T and S V of one head on a channel, with random numbers, and their exact values.
 
     The probabilities are the softmax of the scores in binary64, rounded. The softmax is the hub's part, which has a
@@ -248,13 +298,16 @@ def arrivals(config: AimChannelConfig, steps: Sequence[Step], memory: str) -> tu
         logged = np.array(list(device.commands))[log.commands]
         column = {"WR_GB": "WRGB", "WR_BIAS": "WRMAC16", "MAC_ABK": "MAC16", "RD_MAC": "RDMAC16", "MAC_SBK": "MAC"}
         places = {name: iter(log.cycles[logged == name]) for name in set(column.values())}
-        issues = [np.array([next(places[column[name]]) for _ in range(step.operation.steps)])
-                  for name, step in zip(names, steps, strict=True)]
+        issues = [
+            np.array([next(places[column[name]]) for _ in range(step.operation.steps)])
+            for name, step in zip(names, steps, strict=True)
+        ]
     cycles = [np.ceil(at * device.clock_ps * config.clock_mhz * 1e-6 - 1e-9).astype(np.int64) for at in issues]
     kinds = [0 if name in BANK_COMMANDS else 2 if name == "RD_MAC" else 1 for name in names]
     accesses, words, reads = (
         np.concatenate([np.zeros(0, np.int64), *(at for at, kind in zip(cycles, kinds, strict=True) if kind == wanted)])
-        for wanted in range(3))
+        for wanted in range(3)
+    )
     commands = np.minimum.accumulate(np.array([at[0] for at in cycles], np.int64)[::-1])[::-1]
     return Arrival(commands, accesses, words), reads, end
 
@@ -277,8 +330,9 @@ def bench(request: SimRequest) -> AimChannelResult:
     product = gemv(config, numbers(config.fmt, shape, "normal", rng), numbers(config.fmt, shape[1:], "normal", rng))
     works = {"q_k": scores, "s_v": values, "gemv": product}
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", list(works.values()), waves=True)
     timed = {name: arrivals(config, steps, workload.memory) for name, steps in works.items()}
     paced = campaign.run("memory", list(works.values()), arrival=[t[0] for t in timed.values()])
@@ -294,13 +348,21 @@ def bench(request: SimRequest) -> AimChannelResult:
         ideal_cycles=products,
         stall_cycles=attention - products,
         utilisation=round(products / attention, 6),
-        works={name: AimWork(cycles=cycles[name], ideal_cycles=ideal[name],
-                             utilisation=round(ideal[name] / cycles[name], 6)) for name in works},
-        memory_timing={name: AimPacedWork(memory_cycles=memory, cycles=paced.cycles(n),
-                                          read_to_result=int((paced.result_cycles(n) - reads).max()))
-                       for n, (name, (_, reads, memory)) in enumerate(timed.items())},
+        works={
+            name: AimWork(
+                cycles=cycles[name], ideal_cycles=ideal[name], utilisation=round(ideal[name] / cycles[name], 6)
+            )
+            for name in works
+        },
+        memory_timing={
+            name: AimPacedWork(
+                memory_cycles=memory, cycles=paced.cycles(n), read_to_result=int((paced.result_cycles(n) - reads).max())
+            )
+            for n, (name, (_, reads, memory)) in enumerate(timed.items())
+        },
         max_abs_error=float(errors.max(initial=0.0)),
-        rms_error=float(np.sqrt(np.mean(errors**2))))
+        rms_error=float(np.sqrt(np.mean(errors**2))),
+    )
 
 
 def _errors(config: AimChannelConfig, outcome: Outcome, exact: Sequence[np.ndarray]) -> np.ndarray:
@@ -308,7 +370,9 @@ def _errors(config: AimChannelConfig, outcome: Outcome, exact: Sequence[np.ndarr
     found, at = [], 0
     for values in exact:
         count = -(-len(values) // config.banks)
-        got = to_float64(np.array(outcome.results[at:at + count])[:, :config.banks], config.fmt).reshape(-1)[:len(values)]
+        got = to_float64(np.array(outcome.results[at : at + count])[:, : config.banks], config.fmt).reshape(-1)[
+            : len(values)
+        ]
         found.append(np.abs(got - values))
         at += count
     return np.concatenate(found)

@@ -24,8 +24,18 @@ from .aim_channel import number_rows
 from .campaign import Played, streams
 from .streams import Items
 
-__all__ = ["NAMES", "ModuleOutcome", "Rig", "Step", "column_rows", "expected_rows", "memory_items", "memory_program",
-           "memory_steps", "step_cycles"]
+__all__ = [
+    "NAMES",
+    "ModuleOutcome",
+    "Rig",
+    "Step",
+    "column_rows",
+    "expected_rows",
+    "memory_items",
+    "memory_program",
+    "memory_steps",
+    "step_cycles",
+]
 
 #: Commands by code.
 NAMES = {command.code: name for name, command in COMMANDS.items()}
@@ -49,8 +59,9 @@ def memory_program(config: AimModuleConfig, issued: Sequence[Sequence[int]]) -> 
     return program
 
 
-def step_cycles(config: AimModuleConfig, issued: Sequence[Sequence[int]],
-                memory: Memory) -> tuple[list[np.ndarray], int]:
+def step_cycles(
+    config: AimModuleConfig, issued: Sequence[Sequence[int]], memory: Memory
+) -> tuple[list[np.ndarray], int]:
     """Cycles of the unit in which each channel's memory issues each step of its commands, in the order of the program.
     A step that issues before an earlier step counts with the earlier one. The second value is the memory's cycles for
     all of it."""
@@ -93,25 +104,31 @@ class Rig:
     def column_layout(self) -> Layout:
         """A column of all banks, and its place in them."""
         channel = self.config.channel
-        return Layout.of(Field("data", channel.column_layout.bits, "a word of every bank", channel.banks * channel.lanes),
-                         Field("column", self.config.command_layout.widths["column"], "column of the row"),
-                         Field("row", max(1, (self.rows - 1).bit_length()), "row"))
+        return Layout.of(
+            Field("data", channel.column_layout.bits, "a word of every bank", channel.banks * channel.lanes),
+            Field("column", self.config.command_layout.widths["column"], "column of the row"),
+            Field("row", max(1, (self.rows - 1).bit_length()), "row"),
+        )
 
     @cached_property
     def stored_layout(self) -> Layout:
         """A column after a write."""
-        return Layout.of(*self.column_layout.fields, Field("banks", self.config.channel.banks, "banks that were written"))
+        return Layout.of(
+            *self.column_layout.fields, Field("banks", self.config.channel.banks, "banks that were written")
+        )
 
     def ports(self) -> tuple[Port, ...]:
         unit = {port.name: port for port in self.config.ports()}
         channels = range(self.config.channels)
         front = [port for port in (*self.config.front_ports(), *self.config.hub_ports()) if port.stream]
         return (
-            *(port for port in front if port.is_input), unit["host_in"],
+            *(port for port in front if port.is_input),
+            unit["host_in"],
             *(Port(f"load_{n}", "in", self.column_layout, "a column to begin with") for n in channels),
             *(Port(f"pace_{n}", "in", Layout.plain(32), "clocks from the step before") for n in channels),
             Port("issued", "out", self.config.command_layout, "a command of the front end, seen"),
-            *(port for port in front if not port.is_input), unit["host_out"],
+            *(port for port in front if not port.is_input),
+            unit["host_out"],
             *(Port(f"beat_{n}", "out", self.column_layout, "a column that was read, seen") for n in channels),
             *(Port(f"stored_{n}", "out", self.stored_layout, "a column that was written, seen") for n in channels),
         )
@@ -120,8 +137,12 @@ class Rig:
     def direct(self) -> list[str]:
         """Streams between the bench and the module itself."""
         front = [port for port in (*self.config.front_ports(), *self.config.hub_ports()) if port.stream]
-        return [*(port.name for port in front if port.is_input), "host_in",
-                *(port.name for port in front if not port.is_input), "host_out"]
+        return [
+            *(port.name for port in front if port.is_input),
+            "host_in",
+            *(port.name for port in front if not port.is_input),
+            "host_out",
+        ]
 
     @property
     def signals(self) -> list[Port]:
@@ -134,25 +155,44 @@ class Rig:
         import jinja2
 
         text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
-        template = jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                                      keep_trailing_newline=True).from_string(text)
+        template = jinja2.Environment(
+            trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        ).from_string(text)
         config, channel, place = self.config, self.config.channel, self.column_layout.widths
-        fields = [(field.name, min(field.bits, place["row"]) if field.name == "row" else field.bits, low)
-                  for low, field in config.memory_layout.items()]
+        fields = [
+            (field.name, min(field.bits, place["row"]) if field.name == "row" else field.bits, low)
+            for low, field in config.memory_layout.items()
+        ]
         return unit + template.render(
-            top=top, ports=streams(self), channels=config.channels, rows=1 << place["row"], fields=fields,
-            data_bits=place["data"], row_bits=place["row"], column_bits=place["column"],
-            place_bits=place["row"] + place["column"], load_bits=self.column_layout.bits,
-            write_bits=channel.write_layout.bits, element_bits=channel.write_layout.widths["element"],
-            command_bits=config.memory_layout.bits, opsize_bits=config.memory_layout.widths["opsize"],
+            top=top,
+            ports=streams(self),
+            channels=config.channels,
+            rows=1 << place["row"],
+            fields=fields,
+            data_bits=place["data"],
+            row_bits=place["row"],
+            column_bits=place["column"],
+            place_bits=place["row"] + place["column"],
+            load_bits=self.column_layout.bits,
+            write_bits=channel.write_layout.bits,
+            element_bits=channel.write_layout.widths["element"],
+            command_bits=config.memory_layout.bits,
+            opsize_bits=config.memory_layout.widths["opsize"],
             issued_bits=config.issued_layout.bits,
             status_bits=next(port.layout.bits for port in config.front_ports() if port.name == "status"),
-            banks=channel.banks, bank_bits=channel.command_layout.widths["bank"],
-            groups=channel.groups, word=channel.word_bits, width=channel.fmt.width, columns=channel.columns,
-            reading=[COMMANDS[name].code for name in BANK_COMMANDS], writing=[COMMANDS[name].code for name in WRITING],
-            direct=self.direct, signals=[(port.name, port.layout.bits) for port in self.signals if inside],
+            banks=channel.banks,
+            bank_bits=channel.command_layout.widths["bank"],
+            groups=channel.groups,
+            word=channel.word_bits,
+            width=channel.fmt.width,
+            columns=channel.columns,
+            reading=[COMMANDS[name].code for name in BANK_COMMANDS],
+            writing=[COMMANDS[name].code for name in WRITING],
+            direct=self.direct,
+            signals=[(port.name, port.layout.bits) for port in self.signals if inside],
             given=[(port.name, port.name if inside else f"{port.layout.bits}'d0") for port in self.signals],
-            inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")])
+            inner=[f"{name}_{n}" for n in range(config.channels) for name in ("memory", "bank", "write")],
+        )
 
 
 def column_rows(layout: Layout, accesses: Sequence[Access]) -> np.ndarray:
@@ -175,8 +215,13 @@ def memory_steps(config: AimModuleConfig, values: Sequence[int], channel: int) -
     return operations(op, command["opsize"])
 
 
-def memory_items(rig: Rig, loads: Sequence[Sequence[tuple[int, int, np.ndarray]]], issued: Sequence[Sequence[int]],
-                 memory: Memory | None, epoch: int) -> dict[str, Items]:
+def memory_items(
+    rig: Rig,
+    loads: Sequence[Sequence[tuple[int, int, np.ndarray]]],
+    issued: Sequence[Sequence[int]],
+    memory: Memory | None,
+    epoch: int,
+) -> dict[str, Items]:
     """What the memories of the channels get for an episode: columns to begin with, and the pace of the steps of the issued
     commands. Without ``memory`` there is a step in every clock."""
     config, items = rig.config, {}
@@ -200,7 +245,8 @@ def expected_rows(rig: Rig, model: ModuleModel, issued: Sequence[Sequence[int]])
         "issued": layout.pack(dict(zip(layout.widths, commands.T, strict=True))),
         "host_out": number_rows(rig.config.hub.word_layout, model.given),
         **{f"beat_{n}": column_rows(rig.column_layout, model.read[n]) for n in channels},
-        **{f"stored_{n}": column_rows(rig.stored_layout, model.written[n]) for n in channels}}
+        **{f"stored_{n}": column_rows(rig.stored_layout, model.written[n]) for n in channels},
+    }
 
 
 # Results -----------------------------------------------------------------------------------------------------------------

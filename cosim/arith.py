@@ -28,6 +28,7 @@ STRESSED = 4000
 #: Number of differences that are shown.
 SHOWN = 20
 
+
 def stimulus(fields: Mapping[str, Operand], count: int, seed: int) -> list[np.ndarray]:
     """Operands: all of them if they are few, else corner cases and ``count`` random ones of several kinds."""
     layout = operand_layout(fields)
@@ -43,7 +44,7 @@ def stimulus(fields: Mapping[str, Operand], count: int, seed: int) -> list[np.nd
         begins = np.r_[True, last[:-1] & (rng.random(len(last) - 1) < 0.8)]
         return [*columns, begins.astype(np.int64), last.astype(np.int64)]
     if sum(field.width for field in only) <= EXHAUSTIVE_BITS:
-        every = np.arange(1 << layout.bits, dtype="<u4").view(np.uint8).reshape(-1, 4)[:, :layout.payload_bytes]
+        every = np.arange(1 << layout.bits, dtype="<u4").view(np.uint8).reshape(-1, 4)[:, : layout.payload_bytes]
         return list(layout.unpack(every).values())
     return operand_sets(only, count, seed)
 
@@ -79,15 +80,21 @@ class Case:
     def some(self, seed: int) -> np.ndarray:
         """Rows for a run with stalls. For an accumulator only a beginning of its stream makes sense by itself."""
         if self.accumulates:
-            return np.arange(np.flatnonzero(self.answered)[:STRESSED // 4][-1] + 1)
+            return np.arange(np.flatnonzero(self.answered)[: STRESSED // 4][-1] + 1)
         return np.random.default_rng(seed).permutation(len(self.payload))[:STRESSED]
 
     def simulate(self, verilog: str, top: str, rows: np.ndarray, *, stalls: float = 0.0, **options: Any) -> Outcome:
         """Play rows of operands to the RTL and compare every result. Errors are as of :func:`play`."""
         ports = streams(self.config)
-        done = play(verilog, top, ports, {"i": Items.of(self.payload[rows])},
-                    {"o": np.array([np.count_nonzero(self.answered[rows])])},
-                    stalls={port.name: stalls for port in ports}, **options)
+        done = play(
+            verilog,
+            top,
+            ports,
+            {"i": Items.of(self.payload[rows])},
+            {"o": np.array([np.count_nonzero(self.answered[rows])])},
+            stalls={port.name: stalls for port in ports},
+            **options,
+        )
         received = self.result_layout.unpack(done.outputs["o"]).values()
         chosen = rows[self.answered[rows]]
         bad, place = np.zeros(len(chosen), bool), np.cumsum(self.answered) - 1
@@ -98,12 +105,22 @@ class Case:
             bad |= differs
             for index in np.flatnonzero(differs)[:SHOWN]:
                 row = int(chosen[index])
-                what = " ".join(f"{key}={_text(column[row], f)}" for (key, f), column in
-                                zip(self.config.operands.items(), self.columns, strict=True))
+                what = " ".join(
+                    f"{key}={_text(column[row], f)}"
+                    for (key, f), column in zip(self.config.operands.items(), self.columns, strict=True)
+                )
                 found.setdefault(row, f"{what}: {name} {_text(got[index], spec)}, expected {_text(want[row], spec)}")
         first = next(iter(found.values()), done.faults[0] if done.faults else None)
-        return Outcome(done, len(chosen), int(bad.sum()) + len(done.faults), first, list(done.faults), rows=chosen,
-                       wrong=bad, differences=found)
+        return Outcome(
+            done,
+            len(chosen),
+            int(bad.sum()) + len(done.faults),
+            first,
+            list(done.faults),
+            rows=chosen,
+            wrong=bad,
+            differences=found,
+        )
 
 
 def bench(request: SimRequest) -> OperatorResult:
@@ -120,7 +137,9 @@ def bench(request: SimRequest) -> OperatorResult:
     else:
         columns = stimulus(operands, request.workload.count, request.seed)
         case = Case(config, columns, list(request.model(config, *columns)))
-    campaign = Campaign(request, lambda rows, **options: case.simulate(request.verilog, request.module, rows, **options))
+    campaign = Campaign(
+        request, lambda rows, **options: case.simulate(request.verilog, request.module, rows, **options)
+    )
     full = campaign.run("full_rate", np.arange(len(case.payload)), waves=True)
     some = case.some(request.seed)
     campaign.stress(lambda _: some)
@@ -142,7 +161,8 @@ def bench(request: SimRequest) -> OperatorResult:
         differences=shown[:SHOWN],
         latency_cycles=int(log.end_cycle - last),
         cycles=log.end_cycle + 1,
-        items_per_cycle=round(len(case.payload) / (last - first + 1), 6))
+        items_per_cycle=round(len(case.payload) / (last - first + 1), 6),
+    )
 
 
 def _differs(got: np.ndarray, want: np.ndarray, field: Operand) -> np.ndarray:

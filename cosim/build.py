@@ -23,8 +23,18 @@ from ..constraints.errors import CheckFailed, ConfigError, ToolMissing
 from ..constraints.workspace import cache_folder, is_locked, locked
 from .parts import split
 
-__all__ = ["ARGUMENTS", "build_driver", "build_model", "build_program", "lint", "model_arguments", "simulator_environment",
-           "tool_versions", "watched", "without_initial_values"]
+__all__ = [
+    "ARGUMENTS",
+    "build_driver",
+    "build_model",
+    "build_program",
+    "lint",
+    "model_arguments",
+    "simulator_environment",
+    "tool_versions",
+    "watched",
+    "without_initial_values",
+]
 
 #: Seconds between two looks at the compiler's progress.
 POLL_S = 0.3
@@ -41,6 +51,7 @@ def watched(tell: Callable[[int, int], None] | None) -> Iterator[None]:
     finally:
         _watcher.reset(token)
 
+
 #: Warnings that Verilog written by Amaranth and Yosys provokes by construction: alias wires of payload fields, registers
 #: with an initial value and a process, cases over a default assigned before them (a real latch is LATCH), several modules
 #: in a file, and in the smallest units comparisons of a counter that never gets beyond its bound. Every other warning
@@ -54,18 +65,49 @@ WAIVED_CONSTRUCTS = (
     ("WIDTHTRUNC", "Logical operator LOGNOT expects 1 bit on the LHS"),
     # A bit that a number selects: the shift is as wide as the bits from which it selects.
     ("WIDTHTRUNC", "Operator ASSIGNW expects * bits on the Assign RHS, but Assign RHS's SHIFTR generates"),
-    *(("WIDTHEXPAND", f"Operator {name} expects") for name in
-      ("ADD", "SUB", "MUL", "SHIFTL", "SHIFTR", "SHIFTRS", "AND", "OR", "XOR", "NOT", "COND", "EQ", "NEQ", "EQCASE",
-       "NEQCASE", "LT", "LTE", "GT", "GTE", "LTS", "LTES", "GTS", "GTES")),
+    *(
+        ("WIDTHEXPAND", f"Operator {name} expects")
+        for name in (
+            "ADD",
+            "SUB",
+            "MUL",
+            "SHIFTL",
+            "SHIFTR",
+            "SHIFTRS",
+            "AND",
+            "OR",
+            "XOR",
+            "NOT",
+            "COND",
+            "EQ",
+            "NEQ",
+            "EQCASE",
+            "NEQCASE",
+            "LT",
+            "LTE",
+            "GT",
+            "GTE",
+            "LTS",
+            "LTES",
+            "GTS",
+            "GTES",
+        )
+    ),
 )
 
 #: Both as a file of rules for Verilator, and as options. A bench is a program, whose integers index and count; where it
 #: meets the unit, a port of another width stops the build too.
 RULES = "`verilator_config\n" + "".join(
-    f'lint_off -rule {rule} -file "{file}" -match "{message}*"\n' for file, rule, message in (
+    f'lint_off -rule {rule} -file "{file}" -match "{message}*"\n'
+    for file, rule, message in (
         *(("*", rule, message) for rule, message in WAIVED_CONSTRUCTS),
-        *(("*bench.sv", rule, message) for rule in ("WIDTHTRUNC", "WIDTHEXPAND")
-          for message in ("Bit extraction", "Operator", "Logical operator"))))
+        *(
+            ("*bench.sv", rule, message)
+            for rule in ("WIDTHTRUNC", "WIDTHEXPAND")
+            for message in ("Bit extraction", "Operator", "Logical operator")
+        ),
+    )
+)
 RULE_OPTIONS = ("-Wall", *(f"-Wno-{rule}" for rule in WAIVED))
 
 
@@ -140,16 +182,40 @@ def _command(sources: list[str], trace: list[str]) -> list[str]:
     from cocotb_tools import config
 
     libs = config.libs_dir
-    return ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--vpi", "--timescale", "1ns/1ps",
-            "--prefix", "Vtop", "-o", "bench", "-LDFLAGS", f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
-            "-O3", *UNKNOWN, *RULE_OPTIONS, "bench.vlt", *trace,
-            str(config.share_dir / "lib" / "verilator" / "verilator.cpp"), *sources]
+    return [
+        "verilator",
+        "-cc",
+        "--exe",
+        "-Mdir",
+        "obj",
+        "--top-module",
+        "bench",
+        "--vpi",
+        "--timescale",
+        "1ns/1ps",
+        "--prefix",
+        "Vtop",
+        "-o",
+        "bench",
+        "-LDFLAGS",
+        f"-Wl,-rpath,{libs} -L{libs} -lcocotbvpi_verilator",
+        "-O3",
+        *UNKNOWN,
+        *RULE_OPTIONS,
+        "bench.vlt",
+        *trace,
+        str(config.share_dir / "lib" / "verilator" / "verilator.cpp"),
+        *sources,
+    ]
 
 
 #: The bench itself is a program, not a circuit: it consists of blocking writes in clocked processes.
-BENCH_RULES = RULES + """lint_off -rule BLKSEQ -file "*bench.sv"
+BENCH_RULES = (
+    RULES
+    + """lint_off -rule BLKSEQ -file "*bench.sv"
 lint_off -rule INITIALDLY -file "*bench.sv"
 """
+)
 
 
 #: Two bounds on a part of a design that gets a C++ model of its own, in bytes of Verilog text. The first is the text
@@ -169,8 +235,11 @@ def repeated_parts(verilog: str, top: str) -> list[str]:
     slow.
     """
     parts = {part.name: part for part in _split(verilog, top)}
-    large = {name for name, part in parts.items()
-             if len(part.text) >= PART_TEXT and (part.count - 1) * len(part.text) >= REPEATED_TEXT}
+    large = {
+        name
+        for name, part in parts.items()
+        if len(part.text) >= PART_TEXT and (part.count - 1) * len(part.text) >= REPEATED_TEXT
+    }
 
     def inside(name: str) -> set[str]:
         return {below for box in parts[name].boxes for below in (box, *inside(box))}
@@ -189,6 +258,7 @@ def without_initial_values(verilog: str) -> str:
 
     A memory that nothing writes is a table, a circuit without state. It keeps its contents.
     """
+
     def module(text: str) -> str:
         def memory(found: re.Match[str]) -> str:
             return "" if re.search(rf"(?<!\S){re.escape(found[1])}\s*\[.*\] <= ", text) else found[0]
@@ -221,8 +291,10 @@ def build_model(verilog: str, top: str, bench: str, *, waves: bool = False) -> P
 def _in_parts(verilog: str, top: str, command: list[str], rules: str) -> tuple[list[str], str]:
     """Command and rules of Verilator with which each of the repeated parts becomes a model of its own."""
     parts = repeated_parts(verilog, top)
-    return ([command[0], *(["--hierarchical", "-Wno-UNOPTFLAT"] if parts else []), *command[1:]],
-            rules + "".join(f'hier_block -module "{part}"\n' for part in parts))
+    return (
+        [command[0], *(["--hierarchical", "-Wno-UNOPTFLAT"] if parts else []), *command[1:]],
+        rules + "".join(f'hier_block -module "{part}"\n' for part in parts),
+    )
 
 
 def _trace(waves: bool) -> list[str]:
@@ -246,16 +318,22 @@ def lint(verilog: str, top: str) -> list[str]:
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / f"{top}.v").write_text(verilog)
         (Path(folder) / "rules.vlt").write_text(RULES)
-        done = subprocess.run(["verilator", "--lint-only", *RULE_OPTIONS, "--top-module", top, "rules.vlt", f"{top}.v"],
-                              cwd=folder, env=env, capture_output=True, text=True)
+        done = subprocess.run(
+            ["verilator", "--lint-only", *RULE_OPTIONS, "--top-module", top, "rules.vlt", f"{top}.v"],
+            cwd=folder,
+            env=env,
+            capture_output=True,
+            text=True,
+        )
     found = re.findall(r"^%(?:Warning|Error)-?(\w*): (?:\S+?:\d+:\d+: )?(.*)", done.stderr, re.M)
     if bool(done.returncode) != bool(found):
         raise CheckFailed(f"verilator ended with {done.returncode}: {done.stderr.strip()[-200:]}")
     return [f"{rule}: {message}" for rule, message in found if message and not message.startswith("Exiting due to")]
 
 
-def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False,
-                 level: str | None = None) -> Path:
+def build_driver(
+    verilog: str, top: str, wrapper: str, sources: Mapping[str, str], *, waves: bool = False, level: str | None = None
+) -> Path:
     """Folder with the program ``bench``; built unless it is there. The program is the C++ of ``sources`` (name to text,
     the first is compiled). It holds the model of the module ``bench`` (text ``wrapper``, class ``Vtop``) around the
     unit ``verilog``. ``level``: how much the compiler optimises, instead of :data:`LEVEL`. A part with many instances
@@ -264,8 +342,27 @@ def build_driver(verilog: str, top: str, wrapper: str, sources: Mapping[str, str
     Raises the errors of :func:`build_model`.
     """
     env = simulator_environment()
-    command = ["verilator", "-cc", "--exe", "-Mdir", "obj", "--top-module", "bench", "--prefix", "Vtop", "-o", "bench",
-               "-O3", *UNKNOWN, *RULE_OPTIONS, "bench.vlt", *_trace(waves), next(iter(sources)), f"{top}.v", "bench.sv"]
+    command = [
+        "verilator",
+        "-cc",
+        "--exe",
+        "-Mdir",
+        "obj",
+        "--top-module",
+        "bench",
+        "--prefix",
+        "Vtop",
+        "-o",
+        "bench",
+        "-O3",
+        *UNKNOWN,
+        *RULE_OPTIONS,
+        "bench.vlt",
+        *_trace(waves),
+        next(iter(sources)),
+        f"{top}.v",
+        "bench.sv",
+    ]
     command, rules = _in_parts(verilog, top, command, RULES)
     return _build(verilog, top, {**sources, "bench.sv": wrapper, "bench.vlt": rules}, command, env, waves, level)
 
@@ -303,8 +400,15 @@ def build_program(name: str, identity: Mapping[str, str], sources: Callable[[], 
     return _once(name, [*identity.values(), *options, _compiler()], make)
 
 
-def _build(verilog: str, top: str, files: dict[str, str], command: list[str], env: dict[str, str],
-           waves: bool = False, level: str | None = None) -> Path:
+def _build(
+    verilog: str,
+    top: str,
+    files: dict[str, str],
+    command: list[str],
+    env: dict[str, str],
+    waves: bool = False,
+    level: str | None = None,
+) -> Path:
     verilog = without_initial_values(re.sub(r"\A(//.*\n)+", "", verilog))
     compiler, effort = _compiler(), optimisation(level)
 
@@ -313,9 +417,19 @@ def _build(verilog: str, top: str, files: dict[str, str], command: list[str], en
         for name, text in files.items():
             (work / name).write_text(text)
         _run(command, work, env, "verilator")
-        make = ["make", "-j", str(os.cpu_count() or 1), "-C", "obj", "-f", "Vtop.mk", f"VM_TRACE={int(waves)}",
-                # Code that is not optimised needs no parallel build, whose pieces all read Verilator's headers.
-                *(["VM_PARALLEL_BUILDS=0"] if effort[0].endswith("-O0") else []), *effort]
+        make = [
+            "make",
+            "-j",
+            str(os.cpu_count() or 1),
+            "-C",
+            "obj",
+            "-f",
+            "Vtop.mk",
+            f"VM_TRACE={int(waves)}",
+            # Code that is not optimised needs no parallel build, whose pieces all read Verilator's headers.
+            *(["VM_PARALLEL_BUILDS=0"] if effort[0].endswith("-O0") else []),
+            *effort,
+        ]
         plan = _run([*make, "-n"], work, env, "make")
         with _shared_objects(work / "obj", plan, work.parent, compiler):
             look = _compiled(work / "obj", plan)
@@ -418,8 +532,9 @@ def _compiled(obj: Path, plan: str) -> Callable[[], None]:
 
 def _run(command: list[str], work: Path, env: dict[str, str], who: str, look: Callable[[], None] = lambda: None) -> str:
     """Output of a command; ``look`` is called while it runs."""
-    process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
     try:
         while True:
             try:
@@ -434,8 +549,9 @@ def _run(command: list[str], work: Path, env: dict[str, str], who: str, look: Ca
         raise
     if process.returncode:
         if os.strerror(errno.ENOSPC) in output:
-            raise ConfigError(f"{work.parent}: {os.strerror(errno.ENOSPC).lower()}; BANKSIDE_CACHE names another folder "
-                              "for caches")
+            raise ConfigError(
+                f"{work.parent}: {os.strerror(errno.ENOSPC).lower()}; BANKSIDE_CACHE names another folder for caches"
+            )
         errors = [line for line in output.splitlines() if re.match("%Warning-", line) or "rror" in line]
         errors = errors or output.splitlines()[-1:] or ["no output"]
         raise CheckFailed(f"{who} rejected the design: {errors[0].strip()}")

@@ -47,8 +47,11 @@ class Contracted(Protocol):
 
 def streams(config: Contracted) -> list[StreamPort]:
     """The unit's streams as the stream player takes them, inputs first."""
-    return [StreamPort(port.name, port.layout.bits, port.is_input, _numbers(port.layout))
-            for port in sorted(config.ports(), key=lambda port: not port.is_input) if port.stream]
+    return [
+        StreamPort(port.name, port.layout.bits, port.is_input, _numbers(port.layout))
+        for port in sorted(config.ports(), key=lambda port: not port.is_input)
+        if port.stream
+    ]
 
 
 def streams_alone(config: Contracted, verilog: str, top: str) -> tuple[str, str]:
@@ -61,8 +64,11 @@ def streams_alone(config: Contracted, verilog: str, top: str) -> tuple[str, str]
     pins = [".clk(clk)", ".rst(rst)", *(f".{one.name}({one.name})" for one in signals)]
     for port in streams(config):
         here, there = ("input", "output") if port.is_input else ("output", "input")
-        declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
-                     f"{there} {port.name}__ready"]
+        declared += [
+            f"{here} [{port.width - 1}:0] {port.name}__payload",
+            f"{here} {port.name}__valid",
+            f"{there} {port.name}__ready",
+        ]
         pins += [f".{port.name}__{part}({port.name}__{part})" for part in ("payload", "valid", "ready")]
     wires = "".join(f"  wire [{one.layout.bits - 1}:0] {one.name};\n" for one in signals)
     around = f"\nmodule {top}_streams ({', '.join(declared)});\n{wires}  {top} dut ({', '.join(pins)});\nendmodule\n"
@@ -80,8 +86,12 @@ def _numbers(layout: Layout) -> tuple[tuple[str, int, FloatFormat], ...]:
     def name(one: Field, n: int) -> str:
         return "_".join([part for part in (one.name, str(n) if one.count > 1 else "") if part]) or "number"
 
-    return tuple((name(one, n), low + n * one.element_bits, one.number)
-                 for low, one in layout.items() if isinstance(one.number, FloatFormat) for n in range(one.count))
+    return tuple(
+        (name(one, n), low + n * one.element_bits, one.number)
+        for low, one in layout.items()
+        if isinstance(one.number, FloatFormat)
+        for n in range(one.count)
+    )
 
 
 @dataclass
@@ -135,8 +145,9 @@ class Played:
         return {}
 
 
-def play_stimulus(config: Contracted, verilog: str, top: str, stimulus: Stimulus, *, stalls: float = 0.0,
-                  **options: Any) -> Played:
+def play_stimulus(
+    config: Contracted, verilog: str, top: str, stimulus: Stimulus, *, stalls: float = 0.0, **options: Any
+) -> Played:
     """Play a stimulus to the RTL and compare every payload.
 
     Parameters
@@ -152,8 +163,15 @@ def play_stimulus(config: Contracted, verilog: str, top: str, stimulus: Stimulus
     """
     ports = streams(config)
     held = [port.name for port in ports] if stimulus.held is None else stimulus.held
-    run = play(*streams_alone(config, verilog, top), ports, stimulus.items, stimulus.targets,
-               stalls=dict.fromkeys(held, stalls), limit=stimulus.limit(stalls), **options)
+    run = play(
+        *streams_alone(config, verilog, top),
+        ports,
+        stimulus.items,
+        stimulus.targets,
+        stalls=dict.fromkeys(held, stalls),
+        limit=stimulus.limit(stalls),
+        **options,
+    )
     mismatches, first, notes = compare(run, stimulus.items, stimulus.expected, stimulus.targets, part=stimulus.part)
     return Played(run, sum(len(rows) for rows in stimulus.expected.values()), mismatches, first, notes)
 
@@ -172,8 +190,10 @@ RUNS: dict[str, _Kind] = {
     "memory": _Kind("data at the cycles of the memory", {}),
     "stalls": _Kind("random stalls and back-pressure", {"stalls": 0.35}),
     "lazy_output": _Kind("outputs that wait to be asked", {"stalls": 0.1, "lazy": True}),
-    "power_up": _Kind("random registers and memories at first, resets at random clocks",
-                      {"stalls": 0.1, "power_up": "random", "resets": 2}),
+    "power_up": _Kind(
+        "random registers and memories at first, resets at random clocks",
+        {"stalls": 0.1, "power_up": "random", "resets": 2},
+    ),
 }
 
 Outcome = TypeVar("Outcome", bound=Played)
@@ -204,8 +224,12 @@ class Campaign(Generic[Outcome]):
         """
         kind = RUNS[name] if name in RUNS else _Kind(text or name, {})
         self._request.progress(f"simulating: {text or kind.text}")
-        outcome = self._simulate(episodes, seed=self._request.seed, waves=self._request.waves if waves else None,
-                                 **{**kind.options, **options})
+        outcome = self._simulate(
+            episodes,
+            seed=self._request.seed,
+            waves=self._request.waves if waves else None,
+            **{**kind.options, **options},
+        )
         return self.add(name, outcome)
 
     def side_by_side(self, runs: Mapping[str, Any]) -> None:
@@ -243,23 +267,34 @@ class Campaign(Generic[Outcome]):
         if self._request.quick:
             self.run("stalls", episodes(min(count, QUICK)))
             return
-        self.side_by_side({"stalls": episodes(count), "lazy_output": episodes(max(count // 2, 1)),
-                           "power_up": episodes(max(count // 4, 1))})
+        self.side_by_side(
+            {
+                "stalls": episodes(count),
+                "lazy_output": episodes(max(count // 2, 1)),
+                "power_up": episodes(max(count // 4, 1)),
+            }
+        )
 
     def result(self, kind: type[Result], **figures: Any) -> Result:
         """The bench's result: figures over all runs, and the unit's ``figures``."""
         wrong = [f"{name}: {one.first_mismatch}" for name, one in self.outcomes.items() if one.mismatches]
         clocks = sum(one.run.clocks for one in self.outcomes.values())
         waves = [one.run.waves for one in self.outcomes.values() if one.run.waves]
-        return kind.model_validate({
-            "vectors": sum(one.vectors for one in self.outcomes.values()),
-            "mismatches": sum(one.mismatches for one in self.outcomes.values()),
-            "first_mismatch": wrong[0] if wrong else None,
-            "notes": [f"{name}: {note}" for name, one in self.outcomes.items() for note in one.notes][:20],
-            "runs": {name: Run(vectors=one.vectors, mismatches=one.mismatches, clocks=one.run.clocks, **one.run_figures())
-                     for name, one in self.outcomes.items()},
-            "waves": str(Path(waves[0])) if waves else None,
-            "clocks": clocks,
-            "clocks_per_second": round(clocks / sum(one.run.seconds for one in self.outcomes.values())),
-            **figures,
-        })
+        return kind.model_validate(
+            {
+                "vectors": sum(one.vectors for one in self.outcomes.values()),
+                "mismatches": sum(one.mismatches for one in self.outcomes.values()),
+                "first_mismatch": wrong[0] if wrong else None,
+                "notes": [f"{name}: {note}" for name, one in self.outcomes.items() for note in one.notes][:20],
+                "runs": {
+                    name: Run(
+                        vectors=one.vectors, mismatches=one.mismatches, clocks=one.run.clocks, **one.run_figures()
+                    )
+                    for name, one in self.outcomes.items()
+                },
+                "waves": str(Path(waves[0])) if waves else None,
+                "clocks": clocks,
+                "clocks_per_second": round(clocks / sum(one.run.seconds for one in self.outcomes.values())),
+                **figures,
+            }
+        )

@@ -31,14 +31,30 @@ def _template() -> Any:
     import jinja2
 
     text = resources.files(__package__).joinpath("cxl_lines.sv.j2").read_text()
-    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                              keep_trailing_newline=True).from_string(text)
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(text)
 
 
 def lines_text(**values: Any) -> str:
     """Verilog of a bench around ends of CXL links."""
-    return str(_template().render({"devices": 0, "slot_bits": 1, "memory_bits": 1, "place_bits": 1, "node_bits": 1,
-                                   "port": "", "switch": "", "link": "", "whole": [], "device": "", **values}))
+    return str(
+        _template().render(
+            {
+                "devices": 0,
+                "slot_bits": 1,
+                "memory_bits": 1,
+                "place_bits": 1,
+                "node_bits": 1,
+                "port": "",
+                "switch": "",
+                "link": "",
+                "whole": [],
+                "device": "",
+                **values,
+            }
+        )
+    )
 
 
 @dataclass(frozen=True)
@@ -50,25 +66,39 @@ class LinkRig:
 
     def ports(self) -> tuple[Port, ...]:
         own = [port for port in self.config.ports() if port.name not in ("rx", "tx")]
-        return (*(Port(f"{end}_{port.name}", port.flow, port.layout, port.meaning) for end in ENDS for port in own),
-                *(Port(f"line_{end}", "out", self.config.beat_layout, "a beat that the end sends, seen") for end in ENDS
-                  if self.seen))
+        return (
+            *(Port(f"{end}_{port.name}", port.flow, port.layout, port.meaning) for end in ENDS for port in own),
+            *(
+                Port(f"line_{end}", "out", self.config.beat_layout, "a beat that the end sends, seen")
+                for end in ENDS
+                if self.seen
+            ),
+        )
 
     def verilog(self, unit: str, top: str) -> str:
         """Text of module ``top``_bench, with two units of module ``top`` in it."""
         own = [port.name for port in self.config.ports() if port.name not in ("rx", "tx")]
-        ends = [(end, [*((name, f"{end}_{name}", 0) for name in own), ("rx", f"rx_{end}", 0), ("tx", f"tx_{end}", 0)])
-                for end in ENDS]
+        ends = [
+            (end, [*((name, f"{end}_{name}", 0) for name in own), ("rx", f"rx_{end}", 0), ("tx", f"tx_{end}", 0)])
+            for end in ENDS
+        ]
         lines = [(f"tx_{end}", f"rx_{other}", f"line_{end}") for end, other in zip(ENDS, ENDS[::-1], strict=True)]
-        return unit + lines_text(top=top, ports=streams(self), shown=[port.name for port in self.ports()], lines=lines,
-                                 ends=ends, link=top, beat_bits=self.config.beat_layout.bits)
+        return unit + lines_text(
+            top=top,
+            ports=streams(self),
+            shown=[port.name for port in self.ports()],
+            lines=lines,
+            ends=ends,
+            link=top,
+            beat_bits=self.config.beat_layout.bits,
+        )
 
 
 def seen_flits(config: CxlLinkConfig, played: Played, name: str) -> Flits:
     """Flits that passed on a line. Whole flits, and zeros where nothing is, are required."""
     codec, beats = FlitCodec(config), played.run.outputs[name]
     whole = len(beats) // config.beats
-    rows = beats[:whole * config.beats].reshape(whole, FLIT_BYTES)
+    rows = beats[: whole * config.beats].reshape(whole, FLIT_BYTES)
     flits = codec.decode(rows)
     wrong = np.flatnonzero((codec.encode(flits) != rows).any(axis=1))
     played.require(not len(wrong), f"{name}: flit {wrong[0] if len(wrong) else 0} has bits that belong to no field")
@@ -87,8 +117,14 @@ class Outcome(Played):
     flits: dict[str, Flits] = field(kw_only=True)
 
 
-def simulate(config: CxlLinkConfig, verilog: str, episodes: Sequence[Mapping[str, Messages]], *, top: str = "cent_cxl_link",
-             **options: Any) -> Outcome:
+def simulate(
+    config: CxlLinkConfig,
+    verilog: str,
+    episodes: Sequence[Mapping[str, Messages]],
+    *,
+    top: str = "cent_cxl_link",
+    **options: Any,
+) -> Outcome:
     """Send the messages of episodes from both ends, and compare what the other end gives, and every flit.
 
     Parameters
@@ -99,7 +135,9 @@ def simulate(config: CxlLinkConfig, verilog: str, episodes: Sequence[Mapping[str
     """
     rig = LinkRig(config, "power_up" not in options)
     blocks: dict[str, list[Items]] = {f"{end}_send_{kind.name.lower()}": [] for end in ENDS for kind in MessageClass}
-    expected: dict[str, list[np.ndarray]] = {f"{end}_got_{kind.name.lower()}": [] for end in ENDS for kind in MessageClass}
+    expected: dict[str, list[np.ndarray]] = {
+        f"{end}_got_{kind.name.lower()}": [] for end in ENDS for kind in MessageClass
+    }
     for number, episode in enumerate(episodes):
         for end, other in zip(ENDS, ENDS[::-1], strict=True):
             for kind in MessageClass:
@@ -110,8 +148,11 @@ def simulate(config: CxlLinkConfig, verilog: str, episodes: Sequence[Mapping[str
     targets = {name: np.array([len(part) for part in parts]) for name, parts in expected.items()}
     if rig.seen:
         targets |= {f"line_{end}": np.zeros(len(episodes), np.int64) for end in ENDS}
-    stimulus = Stimulus({name: Items.join(parts) for name, parts in blocks.items()},
-                        {name: np.concatenate(parts) for name, parts in expected.items()}, targets)
+    stimulus = Stimulus(
+        {name: Items.join(parts) for name, parts in blocks.items()},
+        {name: np.concatenate(parts) for name, parts in expected.items()},
+        targets,
+    )
     played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench", stimulus, **options)
     outcome = Outcome(**vars(played), flits={})
     if rig.seen:
@@ -121,14 +162,16 @@ def simulate(config: CxlLinkConfig, verilog: str, episodes: Sequence[Mapping[str
                 size = config.layout(kind).payload_bytes
                 right = stimulus.expected[f"{other}_got_{kind.name.lower()}"]
                 found = flits.of(kind)
-                if kind is MessageClass.REQ:        # nothing is where data would be
+                if kind is MessageClass.REQ:  # nothing is where data would be
                     outcome.require(not found[:, size:].any(), f"line_{end}: a REQ with data")
                     found = found[:, :size]
                 outcome.require(np.array_equal(found, right), f"line_{end}: other {kind.name} than were sent")
         for end, other in zip(ENDS, ENDS[::-1], strict=True):
             for kind in MessageClass:
-                outcome.require(outcome.flits[end].credits[:, kind].sum() <= len(outcome.flits[other].of(kind)),
-                                f"line_{end}: more credits of {kind.name} than messages")
+                outcome.require(
+                    outcome.flits[end].credits[:, kind].sum() <= len(outcome.flits[other].of(kind)),
+                    f"line_{end}: more credits of {kind.name} than messages",
+                )
     return outcome
 
 
@@ -138,8 +181,16 @@ def simulate(config: CxlLinkConfig, verilog: str, episodes: Sequence[Mapping[str
 def vector(config: CxlLinkConfig, count: int, rng: np.random.Generator) -> np.ndarray:
     """Payloads of ``count`` writes of a transfer."""
     layout = config.data_layout
-    return layout.rows(layout.word(last=n == count - 1, source=1, targets=2, address=n % (1 << config.address_bits),
-                                   data=int.from_bytes(rng.bytes(DATA_BYTES), "little")) for n in range(count))
+    return layout.rows(
+        layout.word(
+            last=n == count - 1,
+            source=1,
+            targets=2,
+            address=n % (1 << config.address_bits),
+            data=int.from_bytes(rng.bytes(DATA_BYTES), "little"),
+        )
+        for n in range(count)
+    )
 
 
 def random_messages(config: CxlLinkConfig, count: int, rng: np.random.Generator) -> dict[MessageClass, np.ndarray]:
@@ -182,8 +233,9 @@ def bench(request: SimRequest) -> CxlLinkResult:
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     count = request.workload.bytes // DATA_BYTES
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     rwd, ndr = MessageClass.RWD, MessageClass.NDR
 
     def acks() -> np.ndarray:
@@ -194,8 +246,12 @@ def bench(request: SimRequest) -> CxlLinkResult:
         return {rwd: vector(config, 1, rng)}
 
     both = {end: {rwd: vector(config, count, rng), ndr: acks()} for end in ENDS}
-    full = campaign.run("full_rate", [{"a": {rwd: vector(config, count, rng)}}, both, {end: one() for end in ENDS},
-                                      {"a": one()}], "vectors", waves=True)
+    full = campaign.run(
+        "full_rate",
+        [{"a": {rwd: vector(config, count, rng)}}, both, {end: one() for end in ENDS}, {"a": one()}],
+        "vectors",
+        waves=True,
+    )
     campaign.stress(lambda count: stress(config, rng, count), 16)
 
     run, flits = full.run, full.flits
@@ -218,4 +274,5 @@ def bench(request: SimRequest) -> CxlLinkResult:
         exchange_percent=round(100 * 2 * count * DATA_BYTES / (exchanged * FLIT_BYTES), 4),
         message_clocks=got - offered,
         pack_clocks=_beat_cycle(run, "line_a", int(sent) * config.beats) - offered,
-        unpack_clocks=got - ends)
+        unpack_clocks=got - ends,
+    )

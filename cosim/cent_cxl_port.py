@@ -22,8 +22,19 @@ from .cent_cxl_link import lines_text, seen_flits
 from .request import SimRequest
 from .streams import Items, compare
 
-__all__ = ["Fabric", "FabricRig", "Outcome", "Session", "bench", "compare_lines", "random_session", "settings", "simulate",
-           "sorted_rows", "switch_bench"]
+__all__ = [
+    "Fabric",
+    "FabricRig",
+    "Outcome",
+    "Session",
+    "bench",
+    "compare_lines",
+    "random_session",
+    "settings",
+    "simulate",
+    "sorted_rows",
+    "switch_bench",
+]
 
 REQ, RWD, DRS, NDR = MessageClass
 
@@ -70,14 +81,24 @@ class FabricRig:
         return (
             *(Port(f"load_{n}", "in", self.load_layout, "a slot to begin with") for n in devices),
             *of_unit("command", "command"),
-            *(Port(f"host_send_{kind.name.lower()}", "in", layout(kind), f"{kind.name} of the host")
-              for kind in (REQ, RWD)),
-            *of_unit("slot_write", "write"), *of_unit("memory", "access"), *of_unit("received", "received"),
+            *(
+                Port(f"host_send_{kind.name.lower()}", "in", layout(kind), f"{kind.name} of the host")
+                for kind in (REQ, RWD)
+            ),
+            *of_unit("slot_write", "write"),
+            *of_unit("memory", "access"),
+            *of_unit("received", "received"),
             *of_unit("acknowledged", "acknowledged"),
-            *(Port(f"host_got_{kind.name.lower()}", "out", layout(kind), f"{kind.name} for the host")
-              for kind in (DRS, NDR)),
-            *(Port(f"{way}_{node}", "out", config.link.beat_layout, "a beat, seen")
-              for way in ("up", "down") for node in nodes if self.seen),
+            *(
+                Port(f"host_got_{kind.name.lower()}", "out", layout(kind), f"{kind.name} for the host")
+                for kind in (DRS, NDR)
+            ),
+            *(
+                Port(f"{way}_{node}", "out", config.link.beat_layout, "a beat, seen")
+                for way in ("up", "down")
+                for node in nodes
+                if self.seen
+            ),
         )
 
     def verilog(self, top: str) -> str:
@@ -86,15 +107,40 @@ class FabricRig:
         nodes = range(fabric.devices + 1)
         own = [port for port in config.link.ports() if port.name not in ("rx", "tx")]
         there = {port.name for port in self.ports()}
-        host = [*((port.name, f"host_{port.name}", 0 if f"host_{port.name}" in there else port.layout.bits)
-                  for port in own), ("rx", "rx_0", 0), ("tx", "tx_0", 0)]
-        lines = [line for node in nodes for line in ((f"tx_{node}", f"in_{node}", f"up_{node}"),
-                                                     (f"out_{node}", f"rx_{node}", f"down_{node}"))]
-        return fabric.port[0] + fabric.switch[0] + fabric.link[0] + lines_text(
-            top=top, ports=streams(self), shown=there, lines=lines, ends=[("host", host)], devices=fabric.devices,
-            link=fabric.link[1], port=fabric.port[1], switch=fabric.switch[1], beat_bits=config.link.beat_layout.bits,
-            slot_bits=config.slot_bits, memory_bits=config.memory_layout.bits, place_bits=PLACE_BITS,
-            node_bits=config.link.node_bits)
+        host = [
+            *(
+                (port.name, f"host_{port.name}", 0 if f"host_{port.name}" in there else port.layout.bits)
+                for port in own
+            ),
+            ("rx", "rx_0", 0),
+            ("tx", "tx_0", 0),
+        ]
+        lines = [
+            line
+            for node in nodes
+            for line in ((f"tx_{node}", f"in_{node}", f"up_{node}"), (f"out_{node}", f"rx_{node}", f"down_{node}"))
+        ]
+        return (
+            fabric.port[0]
+            + fabric.switch[0]
+            + fabric.link[0]
+            + lines_text(
+                top=top,
+                ports=streams(self),
+                shown=there,
+                lines=lines,
+                ends=[("host", host)],
+                devices=fabric.devices,
+                link=fabric.link[1],
+                port=fabric.port[1],
+                switch=fabric.switch[1],
+                beat_bits=config.link.beat_layout.bits,
+                slot_bits=config.slot_bits,
+                memory_bits=config.memory_layout.bits,
+                place_bits=PLACE_BITS,
+                node_bits=config.link.node_bits,
+            )
+        )
 
 
 # Work -------------------------------------------------------------------------------------------------------------------
@@ -124,8 +170,9 @@ class Session:
         return owner
 
 
-def random_session(config: CentCxlPortConfig, devices: int, rng: np.random.Generator, count: int,
-                   size: int = 12) -> Session:
+def random_session(
+    config: CentCxlPortConfig, devices: int, rng: np.random.Generator, count: int, size: int = 12
+) -> Session:
     """Episodes of random transfers, receives and requests of the host.
 
     In an episode half of the slots are read, and the other half is written, each part of it by one source. The halves
@@ -144,41 +191,64 @@ def random_session(config: CentCxlPortConfig, devices: int, rng: np.random.Gener
 
         for step in range(int(rng.integers(size + 1))):
             device = int(rng.integers(devices))
-            slots = int(rng.integers(1, min(part, 40) + 1)) if rng.random() < 0.7 else min(part, int(rng.integers(1, 4)))
+            slots = (
+                int(rng.integers(1, min(part, 40) + 1)) if rng.random() < 0.7 else min(part, int(rng.integers(1, 4)))
+            )
             gpr, gpr1 = (base + int(rng.integers(half - slots + 1))) % config.slots, place(device + 1, slots)
             if rng.random() < 0.3:
                 behind = int(rng.integers(devices - device))
                 if devices == config.link.devices and rng.random() < 0.3:
-                    behind += 8         # the numbers do not wrap
+                    behind += 8  # the numbers do not wrap
                 command = Command(PortOp.BCAST_CXL, slots, gpr, gpr1, behind)
             else:
                 command = Command(PortOp.SEND_CXL, slots, gpr, gpr1, int(rng.integers(devices)))
             commands[device].append((step, command))
             for target in session.model.targets(device, command):
                 # All devices work through these steps in order, so nobody waits for ever.
-                commands[target - 1].append((step + 1 - rng.random() / 2 + int(rng.integers(3)) * int(rng.random() < 0.5),
-                                             Command(PortOp.RECV_CXL)))
+                commands[target - 1].append(
+                    (
+                        step + 1 - rng.random() / 2 + int(rng.integers(3)) * int(rng.random() < 0.5),
+                        Command(PortOp.RECV_CXL),
+                    )
+                )
             odd = rng.random()
             if odd < 0.3:
-                commands[device].append((step + 0.1, Command(
-                    PortOp.SEND_CXL if odd < 0.2 else int(rng.integers(PortOp.SEND_CXL)), 0 if odd < 0.1 else 1, gpr, gpr1,
-                    int(rng.integers(devices)) if odd < 0.1 else config.link.devices)))
-        session.run({n: [command for _, command in sorted(mine, key=lambda one: one[0])] for n, mine in commands.items()},
-                    [_request(session, base, half, part, rng) for _ in range(int(rng.integers(size + 1)))])
+                commands[device].append(
+                    (
+                        step + 0.1,
+                        Command(
+                            PortOp.SEND_CXL if odd < 0.2 else int(rng.integers(PortOp.SEND_CXL)),
+                            0 if odd < 0.1 else 1,
+                            gpr,
+                            gpr1,
+                            int(rng.integers(devices)) if odd < 0.1 else config.link.devices,
+                        ),
+                    )
+                )
+        session.run(
+            {n: [command for _, command in sorted(mine, key=lambda one: one[0])] for n, mine in commands.items()},
+            [_request(session, base, half, part, rng) for _ in range(int(rng.integers(size + 1)))],
+        )
     return session
 
 
 def _request(session: Session, base: int, half: int, part: int, rng: np.random.Generator) -> Message:
     """A request of the host: it reads what nobody writes, and writes its own part."""
     config, devices = session.config, session.devices
-    write, here, one = rng.random() < 0.5, rng.random() < 0.6 or config.link.address_bits < PLACE_BITS, rng.random() < 0.3
+    write, here, one = (
+        rng.random() < 0.5,
+        rng.random() < 0.6 or config.link.address_bits < PLACE_BITS,
+        rng.random() < 0.3,
+    )
     slots = 1 if one or part < 2 else 2
     targets: tuple[int, ...] = (int(rng.integers(devices)) + 1,)
     if write and rng.random() < 0.3:
         targets = tuple(int(n) + 1 for n in np.flatnonzero(rng.random(devices) < 0.6)) or targets
     if here:
         region = Region.SHARED_BUFFER.value
-        address = base + half + int(rng.integers(part - slots + 1)) if write else base + int(rng.integers(half - slots + 1))
+        address = (
+            base + half + int(rng.integers(part - slots + 1)) if write else base + int(rng.integers(half - slots + 1))
+        )
         address %= config.slots
     else:
         # Places of even and odd episodes: one kind is read, the other written.
@@ -187,8 +257,17 @@ def _request(session: Session, base: int, half: int, part: int, rng: np.random.G
     data = np.frombuffer(rng.bytes(DATA_BYTES), np.uint8).copy()
     if slots == 1:
         data[SLOT_BYTES:] = 0
-    return Message(RWD if write else REQ, targets, address, int(rng.integers(1 << config.link.tag_bits)), 0, region,
-                   slots == 1, write and bool(rng.random() < 0.5), data if write else None)
+    return Message(
+        RWD if write else REQ,
+        targets,
+        address,
+        int(rng.integers(1 << config.link.tag_bits)),
+        0,
+        region,
+        slots == 1,
+        write and bool(rng.random() < 0.5),
+        data if write else None,
+    )
 
 
 # Simulation -------------------------------------------------------------------------------------------------------------
@@ -208,7 +287,7 @@ class Outcome(Played):
 
     def last(self, name: str, episode: int) -> int:
         """Cycle of an episode in which its last item of an output was taken."""
-        return int(self.run.output_cycles[name][self.targets[name][:episode + 1].sum() - 1])
+        return int(self.run.output_cycles[name][self.targets[name][: episode + 1].sum() - 1])
 
     def span(self, device: int, episode: int) -> slice:
         """Flits of a device from its first write in an episode to its next write after the episode."""
@@ -220,8 +299,11 @@ class Outcome(Played):
     def beats(self, line: str, device: int, episode: int) -> tuple[int, int]:
         """Cycles of the first and last beat of the flit with the first write of a device in an episode."""
         flits, beats = self.flits[line], self.session.config.link.beats
-        before = sum(one.kind is RWD and (line[:2] == "up" or int(line[5:]) in one.targets)
-                     for each in self.session.episodes[:episode] for one in each.sent[device + 1])
+        before = sum(
+            one.kind is RWD and (line[:2] == "up" or int(line[5:]) in one.targets)
+            for each in self.session.episodes[:episode]
+            for one in each.sent[device + 1]
+        )
         source = flits.of(RWD)
         column = self.session.config.link.data_layout.unpack(source)["source"] == device + 1
         flit = int(flits.flit_of(RWD)[column][before])
@@ -231,7 +313,9 @@ class Outcome(Played):
 
 def sorted_rows(payload: np.ndarray, keys: np.ndarray, targets: np.ndarray) -> np.ndarray:
     """Rows of an output by episode and then by key, otherwise in order."""
-    episode = np.repeat(np.arange(len(targets) + 1), np.r_[targets, max(0, len(payload) - targets.sum())])[:len(payload)]
+    episode = np.repeat(np.arange(len(targets) + 1), np.r_[targets, max(0, len(payload) - targets.sum())])[
+        : len(payload)
+    ]
     return payload[np.lexsort((np.arange(len(payload)), keys, episode))]
 
 
@@ -254,37 +338,75 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
         for n in devices:
             if not number:
                 data = [int.from_bytes(slot.tobytes(), "little") for slot in session.loads[n]]
-                blocks[f"load_{n}"].append(Items.of(rig.load_layout.rows(
-                    rig.load_layout.word(slot=slot, data=word) for slot, word in enumerate(data))))
+                blocks[f"load_{n}"].append(
+                    Items.of(
+                        rig.load_layout.rows(
+                            rig.load_layout.word(slot=slot, data=word) for slot, word in enumerate(data)
+                        )
+                    )
+                )
             commands = episode.commands[n]
-            blocks[f"command_{n}"].append(Items.of(config.command_layout.rows(
-                config.command_layout.word(**vars(command)) for command in commands), epoch=number, cycle=start))
+            blocks[f"command_{n}"].append(
+                Items.of(
+                    config.command_layout.rows(config.command_layout.word(**vars(command)) for command in commands),
+                    epoch=number,
+                    cycle=start,
+                )
+            )
             writes = sorted(episode.writes[n], key=lambda write: write[0])
-            expected[f"write_{n}"].append(config.write_layout.rows(
-                config.write_layout.word(slot=slot, data=int.from_bytes(word.tobytes(), "little"))
-                for _, slot, word in writes))
+            expected[f"write_{n}"].append(
+                config.write_layout.rows(
+                    config.write_layout.word(slot=slot, data=int.from_bytes(word.tobytes(), "little"))
+                    for _, slot, word in writes
+                )
+            )
             accesses = sorted(episode.accesses[n], key=lambda one: one.kind is RWD)
-            expected[f"access_{n}"].append(config.memory_layout.rows(config.memory_layout.word(
-                write=one.kind is RWD, region=one.region, address=one.address,
-                data=0 if one.data is None else int.from_bytes(one.data.tobytes(), "little")) for one in accesses))
+            expected[f"access_{n}"].append(
+                config.memory_layout.rows(
+                    config.memory_layout.word(
+                        write=one.kind is RWD,
+                        region=one.region,
+                        address=one.address,
+                        data=0 if one.data is None else int.from_bytes(one.data.tobytes(), "little"),
+                    )
+                    for one in accesses
+                )
+            )
             expected[f"received_{n}"].append(np.zeros((episode.received[n], 1), np.uint8))
             tags = layout[f"acknowledged_{n}"]
             expected[f"acknowledged_{n}"].append(tags.pack({"": np.array(episode.acknowledged[n], np.int64)}))
         for kind in (REQ, RWD):
-            blocks[f"host_send_{kind.name.lower()}"].append(Items.of(
-                rows(link.layout(kind), [one for one in episode.sent[0] if one.kind is kind]), epoch=number, cycle=start))
-        expected["host_got_drs"].append(rows(link.data_layout, [one for node in range(1, fabric.devices + 1)
-                                                                for one in episode.sent[node] if one.kind is DRS]))
-        expected["host_got_ndr"].append(rows(link.ack_layout, [ack for node in range(1, fabric.devices + 1)
-                                                               for ack in episode.acks[node] if ack.target == 0]))
+            blocks[f"host_send_{kind.name.lower()}"].append(
+                Items.of(
+                    rows(link.layout(kind), [one for one in episode.sent[0] if one.kind is kind]),
+                    epoch=number,
+                    cycle=start,
+                )
+            )
+        expected["host_got_drs"].append(
+            rows(
+                link.data_layout,
+                [one for node in range(1, fabric.devices + 1) for one in episode.sent[node] if one.kind is DRS],
+            )
+        )
+        expected["host_got_ndr"].append(
+            rows(
+                link.ack_layout,
+                [ack for node in range(1, fabric.devices + 1) for ack in episode.acks[node] if ack.target == 0],
+            )
+        )
     seen = [name for name in expected if name.startswith(("up_", "down_"))]
-    targets = {name: np.array([len(part) for part in parts] or [0] * len(session.episodes), np.int64)
-               for name, parts in expected.items()}
+    targets = {
+        name: np.array([len(part) for part in parts] or [0] * len(session.episodes), np.int64)
+        for name, parts in expected.items()
+    }
     stimulus = Stimulus(
         {name: Items.join(parts) for name, parts in blocks.items()},
-        {name: np.concatenate(parts) for name, parts in expected.items() if name not in seen}, targets,
+        {name: np.concatenate(parts) for name, parts in expected.items() if name not in seen},
+        targets,
         work=3 * sum(len(part) for name, parts in expected.items() for part in parts) + loads,
-        held=[name for name in (*blocks, *expected) if not name.startswith("load_")])
+        held=[name for name in (*blocks, *expected) if not name.startswith("load_")],
+    )
     played = play_stimulus(rig, rig.verilog(top), f"{top}_bench", stimulus, **options)
 
     # Sources share a stream in any order.
@@ -295,8 +417,9 @@ def simulate(fabric: Fabric, session: Session, *, top: str = "cent_cxl_port", **
         if name.startswith("write_"):
             slot = config.write_layout.unpack(payload)["slot"]
             n, counts = int(name[6:]), targets[name]
-            at = np.minimum(np.searchsorted(np.cumsum(counts), np.arange(len(payload)), side="right"),
-                            len(session.episodes) - 1)
+            at = np.minimum(
+                np.searchsorted(np.cumsum(counts), np.arange(len(payload)), side="right"), len(session.episodes) - 1
+            )
             owners = np.array([session.owners(one, n) for one in session.episodes])
             keys[name] = owners[at, slot]
         elif name.startswith("access_"):
@@ -325,25 +448,34 @@ def _require_whole_transfers(outcome: Outcome, device: int, sources: np.ndarray)
         cycles, owners = {}, np.zeros(0, np.int64)
         for name in done:
             count = int(outcome.targets[f"{name}_{device}"][number])
-            cycles[name] = run.output_cycles[f"{name}_{device}"][done[name]:done[name] + count]
+            cycles[name] = run.output_cycles[f"{name}_{device}"][done[name] : done[name] + count]
             if name == "write":
-                owners = sources[done[name]:done[name] + count]
+                owners = sources[done[name] : done[name] + count]
             done[name] += count
         ends = []
         for sender, commands in enumerate(episode.commands):
-            sizes = [one.opsize for one in commands if one.op in (PortOp.SEND_CXL, PortOp.BCAST_CXL) and one.opsize
-                     and device + 1 in model.targets(sender, one)]
-            mine = cycles["write"][owners[:len(cycles["write"])] == sender + 1]
+            sizes = [
+                one.opsize
+                for one in commands
+                if one.op in (PortOp.SEND_CXL, PortOp.BCAST_CXL)
+                and one.opsize
+                and device + 1 in model.targets(sender, one)
+            ]
+            mine = cycles["write"][owners[: len(cycles["write"])] == sender + 1]
             last = np.cumsum(sizes, dtype=np.int64) - 1
             ends += [int(mine[n]) if n < len(mine) else NEVER for n in last]
         ends = [-1] * waiting + sorted(ends)
         early = [int(cycle) for cycle, whole in zip(cycles["received"], ends, strict=False) if cycle <= whole]
-        outcome.require(not early and len(cycles["received"]) <= len(ends),
-                        f"received_{device}: RECV_CXL of episode {number} ends before its transfer is whole")
+        outcome.require(
+            not early and len(cycles["received"]) <= len(ends),
+            f"received_{device}: RECV_CXL of episode {number} ends before its transfer is whole",
+        )
         waiting = max(len(ends) - len(cycles["received"]), 0)
 
 
-def compare_lines(link: CxlLinkConfig, episodes: Sequence[Episode], outcome: Played, flits: Mapping[str, Flits]) -> None:
+def compare_lines(
+    link: CxlLinkConfig, episodes: Sequence[Episode], outcome: Played, flits: Mapping[str, Flits]
+) -> None:
     """Compare what passed on each line, source by source. ``flits``: by line, as the bench saw them."""
     nodes = range(len(episodes[0].sent))
     sent = {node: [one for episode in episodes for one in episode.sent[node]] for node in nodes}
@@ -364,8 +496,12 @@ def compare_lines(link: CxlLinkConfig, episodes: Sequence[Episode], outcome: Pla
             payloads = rows(link.data_layout, [one for one in sent[node] if one.kind is kind])
             check(f"up_{node}", kind, node, payloads)
             for target in nodes:
-                check(f"down_{target}", kind, node, rows(link.data_layout, [
-                    one for one in sent[node] if one.kind is kind and target in one.targets]))
+                check(
+                    f"down_{target}",
+                    kind,
+                    node,
+                    rows(link.data_layout, [one for one in sent[node] if one.kind is kind and target in one.targets]),
+                )
         for target in nodes:
             payloads = rows(link.ack_layout, [ack for ack in acks[node] if ack.target == target])
             for line in (f"up_{node}", f"down_{target}"):
@@ -373,15 +509,18 @@ def compare_lines(link: CxlLinkConfig, episodes: Sequence[Episode], outcome: Pla
     for node in nodes:
         for one, other in ((f"up_{node}", f"down_{node}"), (f"down_{node}", f"up_{node}")):
             for kind in MessageClass:
-                outcome.require(flits[one].credits[:, kind].sum() <= len(flits[other].of(kind)),
-                                f"{one}: more credits of {kind.name} than messages")
+                outcome.require(
+                    flits[one].credits[:, kind].sum() <= len(flits[other].of(kind)),
+                    f"{one}: more credits of {kind.name} than messages",
+                )
 
 
 # Bench ------------------------------------------------------------------------------------------------------------------
 
 
-def measured(config: CentCxlPortConfig, devices: int, rng: np.random.Generator,
-             size: int) -> tuple[Session, dict[str, int]]:
+def measured(
+    config: CentCxlPortConfig, devices: int, rng: np.random.Generator, size: int
+) -> tuple[Session, dict[str, int]]:
     """The measured episodes by name. Vectors of ``size`` slots come from the lower half and go to the upper half."""
     session, half = Session(config, devices, rng), config.slots // 2
     receive = Command(PortOp.RECV_CXL)
@@ -394,13 +533,15 @@ def measured(config: CentCxlPortConfig, devices: int, rng: np.random.Generator,
     return session, {
         "send": session.run({0: [send(size, 1)], 1: [receive]}),
         "literal": session.run({0: [send(1, 1, n, half + n) for n in range(size)], 1: [receive] * size}),
-        "broadcast": session.run({0: [Command(PortOp.BCAST_CXL, size, 0, half, devices - 1)],
-                                  **{n: [receive] for n in range(1, devices)}}),
+        "broadcast": session.run(
+            {0: [Command(PortOp.BCAST_CXL, size, 0, half, devices - 1)], **{n: [receive] for n in range(1, devices)}}
+        ),
         "exchange": session.run({n: [send(size, to), receive] for n, to in enumerate(following)}),
         "close": session.run({n: [send(2, to), receive] for n, to in enumerate(following)}),
         "pair": session.run({0: [send(2, 1)], 1: [receive]}),
-        "gather": session.run({0: [receive] * (devices - 1),
-                               **{n: [send(part, 0, 0, half + (n - 1) * part)] for n in range(1, devices)}}),
+        "gather": session.run(
+            {0: [receive] * (devices - 1), **{n: [send(part, 0, 0, half + (n - 1) * part)] for n in range(1, devices)}}
+        ),
         "read": session.run({}, [Message(REQ, (1,), 0)]),
     }
 
@@ -450,13 +591,17 @@ def _bench(request: SimRequest, fabric: Fabric) -> FabricResult:
         slot_clocks=end - begin,
         acknowledge_clocks=full.last("acknowledged_0", pair) - begin,
         switch_clocks=down[1] - up[1],
-        host_read_clocks=full.last("host_got_drs", at["read"]) - full.first("host_send_req", at["read"]))
+        host_read_clocks=full.last("host_got_drs", at["read"]) - full.first("host_send_req", at["read"]),
+    )
 
 
 def settings(values: Mapping[str, Any], prefix: str = "") -> list[str]:
     """Settings of a configuration as ``key=value``."""
-    return [text for key, value in values.items()
-            for text in (settings(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}={value}"])]
+    return [
+        text
+        for key, value in values.items()
+        for text in (settings(value, f"{prefix}{key}.") if isinstance(value, dict) else [f"{prefix}{key}={value}"])
+    ]
 
 
 def bench(request: SimRequest) -> FabricResult:
@@ -470,8 +615,16 @@ def bench(request: SimRequest) -> FabricResult:
     devices = min(3, config.link.devices)
     link = request.part("cent-cxl-link", "cent", settings(config.link.model_dump()))
     switch = request.part("cent-cxl-switch", "cent", [*settings(config.model_dump(), "port."), f"joined={devices}"])
-    return _bench(request, Fabric(config, devices, (request.verilog, request.module), (switch.verilog, switch.module),
-                                  (link.verilog, link.module)))
+    return _bench(
+        request,
+        Fabric(
+            config,
+            devices,
+            (request.verilog, request.module),
+            (switch.verilog, switch.module),
+            (link.verilog, link.module),
+        ),
+    )
 
 
 def switch_bench(request: SimRequest) -> FabricResult:
@@ -479,5 +632,13 @@ def switch_bench(request: SimRequest) -> FabricResult:
     config = request.config
     link = request.part("cent-cxl-link", "cent", settings(config.link.model_dump()))
     port = request.part("cent-cxl-port", "cent", settings(config.port.model_dump()))
-    return _bench(request, Fabric(config.port, config.joined, (port.verilog, port.module),
-                                  (request.verilog, request.module), (link.verilog, link.module)))
+    return _bench(
+        request,
+        Fabric(
+            config.port,
+            config.joined,
+            (port.verilog, port.module),
+            (request.verilog, request.module),
+            (link.verilog, link.module),
+        ),
+    )

@@ -44,8 +44,19 @@ from .cent_cxl_port import compare_lines, settings, sorted_rows
 from .request import SimRequest
 from .streams import Items, compare
 
-__all__ = ["Decoded", "DevicesRig", "Host", "Mixes", "Outcome", "Session", "Wires", "bench", "blocks_of", "simulate",
-           "stimulus"]
+__all__ = [
+    "Decoded",
+    "DevicesRig",
+    "Host",
+    "Mixes",
+    "Outcome",
+    "Session",
+    "Wires",
+    "bench",
+    "blocks_of",
+    "simulate",
+    "stimulus",
+]
 
 REQ, RWD, DRS, NDR = MessageClass
 
@@ -66,12 +77,25 @@ def blocks_of(config: CentDeviceConfig, work: LlamaBlock) -> list[ExecutableBloc
     """
     devices = work.devices
     first = ExecutableBlock(
-        work.hidden, work.heads // devices, work.kv_heads // devices, work.head_dim, work.ffn // devices, config.channels,
-        config.channel.banks, config.channel.lanes, config.channel.columns, config.channel.registers, config.hub.registers,
-        max_tokens=work.past + work.tokens, subtract_maximum=work.maximum, devices=devices)
+        work.hidden,
+        work.heads // devices,
+        work.kv_heads // devices,
+        work.head_dim,
+        work.ffn // devices,
+        config.channels,
+        config.channel.banks,
+        config.channel.lanes,
+        config.channel.columns,
+        config.channel.registers,
+        config.hub.registers,
+        max_tokens=work.past + work.tokens,
+        subtract_maximum=work.maximum,
+        devices=devices,
+    )
     if first.regions["end"] > config.decoder.rows:
-        raise ConfigError(f"the block needs {first.regions['end']} rows of a bank, but decoder.rows has "
-                          f"{config.decoder.rows}")
+        raise ConfigError(
+            f"the block needs {first.regions['end']} rows of a bank, but decoder.rows has {config.decoder.rows}"
+        )
     return [replace(first, device=number) for number in range(devices)]
 
 
@@ -91,8 +115,12 @@ class Shape:
 
     def matrix(self, name: str) -> tuple[int, int]:
         """Outputs and inputs of a matrix."""
-        sizes = {"queries": self.heads * self.head_dim, "kv_width": self.kv_heads * self.head_dim, "hidden": self.hidden,
-                 "ffn": self.ffn}
+        sizes = {
+            "queries": self.heads * self.head_dim,
+            "kv_width": self.kv_heads * self.head_dim,
+            "hidden": self.hidden,
+            "ffn": self.ffn,
+        }
         inputs, outputs = MATRICES[name]
         return sizes[outputs], sizes[inputs]
 
@@ -142,13 +170,23 @@ class Host:
         self.fmt, channels = config.hub.fmt, range(config.channels)
         self.decoded: list[Decoded] = []
         self.episodes: list[Episode] = []
-        self.models = [DeviceModel(self.config, [{row: columns[n].copy() for row, columns in own.items()}
-                                                 for n in channels])
-                       for own in contents]
+        self.models = [
+            DeviceModel(self.config, [{row: columns[n].copy() for row, columns in own.items()} for n in channels])
+            for own in contents
+        ]
         self.joined = DevicesModel(self.models) if len(contents) > 1 else None
         self._begin()
-        self.episodes[-1].loads = [[[(row, column, columns[n][column]) for row, columns in own.items()
-                                     for column in range(config.channel.columns)] for n in channels] for own in contents]
+        self.episodes[-1].loads = [
+            [
+                [
+                    (row, column, columns[n][column])
+                    for row, columns in own.items()
+                    for column in range(config.channel.columns)
+                ]
+                for n in channels
+            ]
+            for own in contents
+        ]
 
     @property
     def names(self) -> list[str]:
@@ -160,8 +198,14 @@ class Host:
     def _begin(self) -> None:
         self._close()
         channels, devices = range(self.config.channels), range(len(self.models))
-        self.episodes.append(Episode([[[] for _ in channels] for _ in devices], [[] for _ in devices],
-                                     [[] for _ in devices], self.joined.episode() if self.joined else None))
+        self.episodes.append(
+            Episode(
+                [[[] for _ in channels] for _ in devices],
+                [[] for _ in devices],
+                [[] for _ in devices],
+                self.joined.episode() if self.joined else None,
+            )
+        )
 
     def _close(self) -> None:
         if not self.episodes:
@@ -169,14 +213,18 @@ class Host:
         episode, before = self.episodes[-1], self.episodes[-2].ends if len(self.episodes) > 1 else {}
         for name, model, words in zip(self.names, self.models, episode.words, strict=True):
             episode.ends |= {
-                f"{name}issued": len(model.issued), f"{name}done": len(words) + before.get(f"{name}done", 0),
+                f"{name}issued": len(model.issued),
+                f"{name}done": len(words) + before.get(f"{name}done", 0),
                 f"{name}host_out": len(model.given),
                 **{f"{name}beat_{n}": len(read) for n, read in enumerate(model.read)},
-                **{f"{name}stored_{n}": len(written) for n, written in enumerate(model.written)}}
+                **{f"{name}stored_{n}": len(written) for n, written in enumerate(model.written)},
+            }
         if episode.passed:
             drs, ndr = (len(found) for found in _for_host(episode.passed))
-            episode.ends |= {"host_got_drs": drs + before.get("host_got_drs", 0),
-                             "host_got_ndr": ndr + before.get("host_got_ndr", 0)}
+            episode.ends |= {
+                "host_got_drs": drs + before.get("host_got_drs", 0),
+                "host_got_ndr": ndr + before.get("host_got_ndr", 0),
+            }
 
     def _send(self, vector: np.ndarray, device: int | None = None) -> None:
         """Send a vector to a device, or to each one."""
@@ -212,11 +260,18 @@ class Host:
         """Writes of the host that put a vector into the slots of all devices from ``first`` on."""
         words = vector.astype("<u2").reshape(-1, self.config.hub.lanes).view(np.uint8)
         for at in range(0, len(words), 2):
-            two = words[at:at + 2]
+            two = words[at : at + 2]
             data = np.zeros((2, SLOT_BYTES), np.uint8)
-            data[:len(two), :two.shape[1]] = two
-            yield Message(RWD, tuple(range(1, len(self.models) + 1)), first + at, tag=at % TAGS, half=len(two) == 1,
-                          last=at + 2 >= len(words), data=data.reshape(-1))
+            data[: len(two), : two.shape[1]] = two
+            yield Message(
+                RWD,
+                tuple(range(1, len(self.models) + 1)),
+                first + at,
+                tag=at % TAGS,
+                half=len(two) == 1,
+                last=at + 2 >= len(words),
+                data=data.reshape(-1),
+            )
 
 
 class Session(Host):
@@ -226,14 +281,20 @@ class Session(Host):
         self.blocks, self._rng, self._fmt = blocks_of(config, work), rng, config.hub.fmt
         self.block = self.blocks[0]
         shape = Shape(work.hidden, work.heads, work.kv_heads, work.head_dim, work.ffn)
-        matrices = {name: self._numbers(shape.matrix(name), shape.matrix(name)[1]**-0.5) for name in MATRICES}
+        matrices = {name: self._numbers(shape.matrix(name), shape.matrix(name)[1] ** -0.5) for name in MATRICES}
         norms = [to_float64(self._bits(1 + 0.1 * rng.normal(size=work.hidden)), self._fmt) for _ in range(2)]
         self.reference = Reference(shape, matrices, norms)
-        contents = [block.contents(
-            {name: self._bits(block.share(name, matrix)) for name, matrix in matrices.items()},
-            [self._bits(norm) for norm in norms], int(self._bits(np.array(work.head_dim**-0.5))),
-            self._bits(rng.normal(size=(block.regions["end"], block.channels, block.columns, block.banks, block.lanes))))
-            for block in self.blocks]
+        contents = [
+            block.contents(
+                {name: self._bits(block.share(name, matrix)) for name, matrix in matrices.items()},
+                [self._bits(norm) for norm in norms],
+                int(self._bits(np.array(work.head_dim**-0.5))),
+                self._bits(
+                    rng.normal(size=(block.regions["end"], block.channels, block.columns, block.banks, block.lanes))
+                ),
+            )
+            for block in self.blocks
+        ]
         xs = [self._numbers((work.hidden,), 1.0) for _ in range(work.tokens)]
         keys, values = (self._numbers((work.past, work.kv_heads, work.head_dim), 1.0) for _ in range(2))
         if work.score_range and work.past:
@@ -247,7 +308,8 @@ class Session(Host):
         super().__init__(config, contents, self.block.regions["end"])
         image = image_for(config.hub.lanes).with_parameters(
             inverse_length=int(from_float64(np.array(1 / work.hidden), FP32)),
-            epsilon=int(from_float64(np.array(EPSILON), FP32)))
+            epsilon=int(from_float64(np.array(EPSILON), FP32)),
+        )
         self._entries = {name: image.entry(name) for name in SCALARS}
         # The cores fetch ahead of a return, so words behind the programs are defined too.
         words = [*image.words, *[0] * AHEAD_WORDS]
@@ -264,8 +326,11 @@ class Session(Host):
             # The host reads the result of every device.
             self._begin()
             size, first = self.block.hidden // self.block.lanes, self.block.slot("x")
-            self._request(Message(REQ, (number + 1,), first + at, tag=at % TAGS, half=at + 1 == size)
-                          for number in range(work.devices) for at in range(0, size, 2))
+            self._request(
+                Message(REQ, (number + 1,), first + at, tag=at % TAGS, half=at + 1 == size)
+                for number in range(work.devices)
+                for at in range(0, size, 2)
+            )
         self._close()
 
     def _bits(self, values: np.ndarray) -> np.ndarray:
@@ -294,8 +359,9 @@ class Session(Host):
             self._send(self._bits(vector))
         results = len(self.models[0].given)
         commands = self._run(programs)
-        self.decoded.append(Decoded(position + 1, commands, slice(results, len(self.models[0].given)),
-                                    self.reference.step(x)))
+        self.decoded.append(
+            Decoded(position + 1, commands, slice(results, len(self.models[0].given)), self.reference.step(x))
+        )
 
 
 class Mixes(Host):
@@ -353,8 +419,10 @@ class Mixes(Host):
 
 def _for_host(passed: Passed) -> tuple[list[Message], list[Any]]:
     """Data and acknowledgements that the host gets, device by device."""
-    return ([one for sent in passed.sent[1:] for one in sent if one.kind is DRS],
-            [ack for acks in passed.acks[1:] for ack in acks if ack.target == 0])
+    return (
+        [one for sent in passed.sent[1:] for one in sent if one.kind is DRS],
+        [ack for acks in passed.acks[1:] for ack in acks if ack.target == 0],
+    )
 
 
 # Simulation --------------------------------------------------------------------------------------------------------------
@@ -394,36 +462,83 @@ class DevicesRig:
     def ports(self) -> tuple[Port, ...]:
         link, nodes = self.config.hub.cxl.link, range(self.devices + 1)
         return (
-            *(Port(f"d{n}_{port.name}", port.flow, port.layout, port.meaning) for n in range(self.devices)
-              for port in self.inner.ports() if port.name not in self.within),
-            *(Port(f"host_send_{kind.name.lower()}", "in", link.layout(kind), f"{kind.name} of the host")
-              for kind in (REQ, RWD)),
-            *(Port(f"host_got_{kind.name.lower()}", "out", link.layout(kind), f"{kind.name} for the host")
-              for kind in (DRS, NDR)),
-            *(Port(f"{way}_{node}", "out", link.beat_layout, "a beat, seen") for way in ("up", "down") for node in nodes))
+            *(
+                Port(f"d{n}_{port.name}", port.flow, port.layout, port.meaning)
+                for n in range(self.devices)
+                for port in self.inner.ports()
+                if port.name not in self.within
+            ),
+            *(
+                Port(f"host_send_{kind.name.lower()}", "in", link.layout(kind), f"{kind.name} of the host")
+                for kind in (REQ, RWD)
+            ),
+            *(
+                Port(f"host_got_{kind.name.lower()}", "out", link.layout(kind), f"{kind.name} for the host")
+                for kind in (DRS, NDR)
+            ),
+            *(
+                Port(f"{way}_{node}", "out", link.beat_layout, "a beat, seen")
+                for way in ("up", "down")
+                for node in nodes
+            ),
+        )
 
     @property
     def held(self) -> list[str]:
         """Streams that stalls hold up."""
         direct = [name for name in self.inner.direct if name not in ("program", *self.within)]
-        return [*(f"d{n}_{name}" for n in range(self.devices) for name in direct),
-                *(port.name for port in self.ports() if port.name.startswith(("host_", "up_", "down_")))]
+        return [
+            *(f"d{n}_{name}" for n in range(self.devices) for name in direct),
+            *(port.name for port in self.ports() if port.name.startswith(("host_", "up_", "down_"))),
+        ]
 
     def verilog(self, unit: str, top: str) -> str:
         """Text of module ``top``_devices_bench, with all parts in it."""
         link = self.config.hub.cxl.link
         there = {port.name for port in self.ports()}
-        host = [*((port.name, f"host_{port.name}", 0 if f"host_{port.name}" in there else port.layout.bits)
-                  for port in link.ports() if port.name not in ("rx", "tx")), ("rx", "rx_0", 0), ("tx", "tx_0", 0)]
-        lines = [line for node in range(self.devices + 1) for line in ((f"tx_{node}", f"in_{node}", f"up_{node}"),
-                                                                       (f"out_{node}", f"rx_{node}", f"down_{node}"))]
-        whole = [(n, [(port.name, f"{port.layout.bits}'d{n}") for port in self.inner.signals],
-                  [*((port.name, f"d{n}_{port.name}") for port in self.inner.ports() if port.name not in self.within),
-                   ("cxl_rx", f"rx_{n + 1}"), ("cxl_tx", f"tx_{n + 1}")]) for n in range(self.devices)]
-        return self.inner.verilog(unit, top, inside=True) + self.wires.switch[0] + self.wires.link[0] + lines_text(
-            top=f"{top}_devices", ports=streams(self), shown=there, lines=lines, ends=[("host", host)], whole=whole,
-            device=f"{top}_bench", link=self.wires.link[1], switch=self.wires.switch[1],
-            beat_bits=link.beat_layout.bits)
+        host = [
+            *(
+                (port.name, f"host_{port.name}", 0 if f"host_{port.name}" in there else port.layout.bits)
+                for port in link.ports()
+                if port.name not in ("rx", "tx")
+            ),
+            ("rx", "rx_0", 0),
+            ("tx", "tx_0", 0),
+        ]
+        lines = [
+            line
+            for node in range(self.devices + 1)
+            for line in ((f"tx_{node}", f"in_{node}", f"up_{node}"), (f"out_{node}", f"rx_{node}", f"down_{node}"))
+        ]
+        whole = [
+            (
+                n,
+                [(port.name, f"{port.layout.bits}'d{n}") for port in self.inner.signals],
+                [
+                    *((port.name, f"d{n}_{port.name}") for port in self.inner.ports() if port.name not in self.within),
+                    ("cxl_rx", f"rx_{n + 1}"),
+                    ("cxl_tx", f"tx_{n + 1}"),
+                ],
+            )
+            for n in range(self.devices)
+        ]
+        return (
+            self.inner.verilog(unit, top, inside=True)
+            + self.wires.switch[0]
+            + self.wires.link[0]
+            + lines_text(
+                top=f"{top}_devices",
+                ports=streams(self),
+                shown=there,
+                lines=lines,
+                ends=[("host", host)],
+                whole=whole,
+                device=f"{top}_bench",
+                link=self.wires.link[1],
+                switch=self.wires.switch[1],
+                beat_bits=link.beat_layout.bits,
+            )
+        )
 
 
 @dataclass
@@ -439,10 +554,14 @@ def stimulus(session: Host, memory: Memory | None, rig: Rig | DevicesRig) -> Sti
     inner = rig if isinstance(rig, Rig) else rig.inner
     word, program_layout = config.hub.word_layout, config.hub.program_layout
     inputs = {port.name: port.layout for port in rig.ports() if port.is_input}
-    blocks: dict[str, list[Items]] = {name: [Items.of(np.zeros((0, layout.payload_bytes), np.uint8))]
-                                      for name, layout in inputs.items()}
-    expected = {port.name: np.zeros((0, port.layout.payload_bytes), np.uint8) for port in rig.ports()
-                if not port.is_input and not port.name.startswith(("up_", "down_"))}
+    blocks: dict[str, list[Items]] = {
+        name: [Items.of(np.zeros((0, layout.payload_bytes), np.uint8))] for name, layout in inputs.items()
+    }
+    expected = {
+        port.name: np.zeros((0, port.layout.payload_bytes), np.uint8)
+        for port in rig.ports()
+        if not port.is_input and not port.name.startswith(("up_", "down_"))
+    }
     ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
     every = (1 << config.hub.cores.cores) - 1
     for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
@@ -455,19 +574,32 @@ def stimulus(session: Host, memory: Memory | None, rig: Rig | DevicesRig) -> Sti
             blocks[f"{name}host"].append(Items.of(host, epoch=number, cycle=loaded))
             blocks[f"{name}host_in"].append(Items.of(number_rows(word, episode.vectors[device]), epoch=number))
             program = np.array(episode.program, np.int64)
-            blocks[f"{name}program"].append(Items.of(program_layout.pack(
-                address=np.arange(len(program)), data=program, cores=np.full(len(program), every)), epoch=number))
-            issued = model.issued[before[f"{name}issued"]:after[f"{name}issued"]]
+            blocks[f"{name}program"].append(
+                Items.of(
+                    program_layout.pack(
+                        address=np.arange(len(program)), data=program, cores=np.full(len(program), every)
+                    ),
+                    epoch=number,
+                )
+            )
+            issued = model.issued[before[f"{name}issued"] : after[f"{name}issued"]]
             for one, block in memory_items(inner, episode.loads[device], issued, memory, number).items():
                 blocks[f"{name}{one}"].append(block)
         if episode.passed:
             link, requests = config.hub.cxl.link, episode.passed.sent[0]
             for kind in (REQ, RWD):
-                blocks[f"host_send_{kind.name.lower()}"].append(Items.of(
-                    rows(link.layout(kind), [one for one in requests if one.kind is kind]), epoch=number, cycle=loaded))
+                blocks[f"host_send_{kind.name.lower()}"].append(
+                    Items.of(
+                        rows(link.layout(kind), [one for one in requests if one.kind is kind]),
+                        epoch=number,
+                        cycle=loaded,
+                    )
+                )
             data, acks = _for_host(episode.passed)
-            for one, right in (("host_got_drs", rows(link.data_layout, data)),
-                               ("host_got_ndr", rows(link.ack_layout, acks))):
+            for one, right in (
+                ("host_got_drs", rows(link.data_layout, data)),
+                ("host_got_ndr", rows(link.ack_layout, acks)),
+            ):
                 expected[one] = np.concatenate([expected[one], right])
     done = config.decoder.done_layout
     for device, (name, model) in enumerate(zip(session.names, session.models, strict=True)):
@@ -475,17 +607,31 @@ def stimulus(session: Host, memory: Memory | None, rig: Rig | DevicesRig) -> Sti
         positions = np.cumsum([len(words) for episode in session.episodes for words in episode.words[device]]) - 1
         expected[f"{name}done"] = done.pack(code=np.zeros(len(positions), np.int64), position=positions)
     items = {name: Items.join(parts) for name, parts in blocks.items()}
-    pace = max(int(Layout.plain(32).unpack(items[f"{name}pace_{n}"].payload)[""].sum()) for name in session.names
-               for n in range(config.channels))
+    pace = max(
+        int(Layout.plain(32).unpack(items[f"{name}pace_{n}"].payload)[""].sum())
+        for name in session.names
+        for n in range(config.channels)
+    )
     sizes = sum(values[1] for model in session.models for values in model.issued)
     targets = {port.name: np.diff([end.get(port.name, 0) for end in ends]) for port in rig.ports() if not port.is_input}
-    return Stimulus(items, expected, targets,
-                    work=sum(len(block.payload) for block in items.values()) + int(sizes) * 8 + pace * config.channels,
-                    held=[name for name in rig.direct if name != "program"] if isinstance(rig, Rig) else rig.held)
+    return Stimulus(
+        items,
+        expected,
+        targets,
+        work=sum(len(block.payload) for block in items.values()) + int(sizes) * 8 + pace * config.channels,
+        held=[name for name in rig.direct if name != "program"] if isinstance(rig, Rig) else rig.held,
+    )
 
 
-def simulate(session: Host, verilog: str, *, top: str = "cent_device", memory: Memory | None = None,
-             wires: Wires | None = None, **options: Any) -> Outcome:
+def simulate(
+    session: Host,
+    verilog: str,
+    *,
+    top: str = "cent_device",
+    memory: Memory | None = None,
+    wires: Wires | None = None,
+    **options: Any,
+) -> Outcome:
     """Simulate all actions of a session's host, and compare with its models.
 
     Parameters
@@ -498,7 +644,9 @@ def simulate(session: Host, verilog: str, *, top: str = "cent_device", memory: M
     count = session.rows
     if not session.joined:
         rig = Rig(session.config, count)
-        played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench", stimulus(session, memory, rig), **options)
+        played = play_stimulus(
+            rig, rig.verilog(verilog, top), f"{top}_bench", stimulus(session, memory, rig), **options
+        )
         return Outcome(**vars(played), session=session)
     assert wires is not None
     several = DevicesRig(session.config, count, len(session.models), wires)
@@ -531,23 +679,33 @@ def bench(request: SimRequest) -> CentDeviceResult:
         cxl = config.hub.cxl
         if not config.hub.network:
             text = request.part("cent-device", "cent-small", settings(config.joined.model_dump())).verilog
-        switch = request.part("cent-cxl-switch", "cent",
-                              [*settings(cxl.model_dump(), "port."), f"joined={workload.devices}"])
+        switch = request.part(
+            "cent-cxl-switch", "cent", [*settings(cxl.model_dump(), "port."), f"joined={workload.devices}"]
+        )
         link = request.part("cent-cxl-link", "cent", settings(cxl.link.model_dump()))
         wires = Wires((switch.verilog, switch.module), (link.verilog, link.module))
 
     def session() -> Session:
         return Session(config, workload, np.random.default_rng(request.seed))
 
-    campaign = Campaign(request, lambda made, **options: simulate(made(), text, top=request.module, wires=wires,
-                                                                  **options))
+    campaign = Campaign(
+        request, lambda made, **options: simulate(made(), text, top=request.module, wires=wires, **options)
+    )
     paced = campaign.run("memory", session, memory=memory, waves=True)
     full = campaign.run("full_rate", session, "a memory that is always ready")
-    campaign.run("stalls", session, "random stalls of the host and of all lines" if wires else "random stalls of the host")
+    campaign.run(
+        "stalls", session, "random stalls of the host and of all lines" if wires else "random stalls of the host"
+    )
     if wires:
+
         def mixes() -> Mixes:
-            return Mixes(config, workload.devices, blocks_of(config, workload)[0].regions["end"],
-                         np.random.default_rng(request.seed), MIXES)
+            return Mixes(
+                config,
+                workload.devices,
+                blocks_of(config, workload)[0].regions["end"],
+                np.random.default_rng(request.seed),
+                MIXES,
+            )
 
         campaign.run("transfers", mixes, "random transfers and commands, random stalls", stalls=0.35)
     else:
@@ -559,13 +717,25 @@ def bench(request: SimRequest) -> CentDeviceResult:
         error = paced.result(one) - one.exact
         errors.append(error)
         scale = memory.clock_ps * config.clock_mhz * 1e-6
-        steps.append(BlockStep(
-            tokens=one.tokens, instructions=len(issued), cycles=paced.cycles(one), full_rate_cycles=full.cycles(one),
-            memory_cycles=round(step_cycles(config, issued, memory)[1] * scale),
-            relative_error=float(np.linalg.norm(error) / np.linalg.norm(one.exact))))
+        steps.append(
+            BlockStep(
+                tokens=one.tokens,
+                instructions=len(issued),
+                cycles=paced.cycles(one),
+                full_rate_cycles=full.cycles(one),
+                memory_cycles=round(step_cycles(config, issued, memory)[1] * scale),
+                relative_error=float(np.linalg.norm(error) / np.linalg.norm(one.exact)),
+            )
+        )
     last = steps[-1]
     return campaign.result(
-        CentDeviceResult, instructions=last.instructions, instruction_bytes=last.instructions * WORD_BYTES,
-        cycles=last.cycles, memory_cycles=last.memory_cycles, steps=steps,
+        CentDeviceResult,
+        instructions=last.instructions,
+        instruction_bytes=last.instructions * WORD_BYTES,
+        cycles=last.cycles,
+        memory_cycles=last.memory_cycles,
+        steps=steps,
         flits=sum(len(flits.kinds) for name, flits in paced.flits.items() if name.startswith("up_") and name != "up_0"),
-        max_abs_error=float(np.abs(errors).max()), rms_error=float(np.sqrt(np.mean(np.square(errors)))))
+        max_abs_error=float(np.abs(errors).max()),
+        rms_error=float(np.sqrt(np.mean(np.square(errors)))),
+    )

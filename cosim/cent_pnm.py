@@ -22,23 +22,26 @@ STREAM, CHAIN = 32, 4
 PLACES = 4
 
 
-def command_steps(config: CentPnmConfig, op: str | None, slots: int, rng: np.random.Generator, times: int = 1,
-                  own: bool = True) -> list[HubStep]:
+def command_steps(
+    config: CentPnmConfig, op: str | None, slots: int, rng: np.random.Generator, times: int = 1, own: bool = True
+) -> list[HubStep]:
     """Load slots, do ``op`` on them in ``times`` commands (None: not at all), and read the results.
 
     With ``own`` no command needs results of the commands before it, as far as there are slots: PLACES commands in a row
     use other slots. Otherwise each command works in place on what the one before has written.
     """
     places = min(PLACES, config.registers // (2 * slots), times) if own else 1
-    steps = [HubStep(HubCommand("WR_GPR", slots, n * slots), numbers(config.fmt, (slots, config.lanes), "normal", rng))
-             for n in range(2 * places)]
+    steps = [
+        HubStep(HubCommand("WR_GPR", slots, n * slots), numbers(config.fmt, (slots, config.lanes), "normal", rng))
+        for n in range(2 * places)
+    ]
     for n in range(times if op else 0):
         source, target = n % places * slots, (places + n % places) * slots
         if op == "EWADD":
             steps.append(HubStep(HubCommand(op, slots, target, source)))
         else:
             steps.append(HubStep(HubCommand(str(op), slots, source if own else target, target)))
-    last = [(times - 1 - n) % places for n in range(places)]     # what is written last is read first
+    last = [(times - 1 - n) % places for n in range(places)]  # what is written last is read first
     return [*steps, *(HubStep(HubCommand("RD_GPR", slots, (places + n) * slots)) for n in last)]
 
 
@@ -57,7 +60,7 @@ def dependent_steps(config: CentPnmConfig, rng: np.random.Generator, count: int)
         return numbers(config.fmt, (size, config.lanes), "normal", rng)
 
     weights = np.array(list(WEIGHTS.values())) / sum(WEIGHTS.values())
-    read: set[int] = set()      # by the last command without overlap, and the commands behind it
+    read: set[int] = set()  # by the last command without overlap, and the commands behind it
     written = set(range(reach))
     steps = [HubStep(HubCommand("WR_GPR", reach, base), words(reach))]
     for _ in range(count):
@@ -70,7 +73,7 @@ def dependent_steps(config: CentPnmConfig, rng: np.random.Generator, count: int)
         size = min(size, reach)
         first = int(rng.integers(reach - size + 1))
         second = first
-        if rng.random() < 0.7:      # operands and results are the same slots or others
+        if rng.random() < 0.7:  # operands and results are the same slots or others
             other = [at for at in range(reach - size + 1) if abs(at - first) >= size]
             second = int(rng.choice(other)) if other else first
         if op == "WR_GB":
@@ -80,8 +83,14 @@ def dependent_steps(config: CentPnmConfig, rng: np.random.Generator, count: int)
         writes = {"RED": there, "EXP": there, "RD_GPR": set(), "WR_GB": set()}.get(op, here)
         overlap = not written & (reads | writes) and not read & writes and rng.random() < 0.5
         read, written = (read | reads, written | writes) if overlap else (reads, writes)
-        command = HubCommand(op, 1 if op == "RD_MAC" else size, (base + first) % config.registers,
-                             (base + second) % config.registers, mask, overlap=int(overlap))
+        command = HubCommand(
+            op,
+            1 if op == "RD_MAC" else size,
+            (base + first) % config.registers,
+            (base + second) % config.registers,
+            mask,
+            overlap=int(overlap),
+        )
         given = {"RD_MAC": mask.bit_count(), "WR_GPR": size}.get(op)
         steps.append(HubStep(command, None if given is None else words(given)))
     return [*steps, HubStep(HubCommand("RD_GPR", reach, base))]
@@ -90,19 +99,23 @@ def dependent_steps(config: CentPnmConfig, rng: np.random.Generator, count: int)
 def beside_steps(config: CentPnmConfig, rng: np.random.Generator) -> list[HubStep]:
     """All engines at once, each with slots of its own: short commands that overlap, of every length and alignment."""
     part, word = config.registers // 8, config.lanes
-    steps = [HubStep(HubCommand("WR_GPR", part, n * part), numbers(config.fmt, (part, word), "normal", rng))
-             for n in range(8)]
+    steps = [
+        HubStep(HubCommand("WR_GPR", part, n * part), numbers(config.fmt, (part, word), "normal", rng))
+        for n in range(8)
+    ]
     every = (1 << config.channels) - 1
     for _ in range(24):
         for op, (source, target) in {"EWADD": (0, 1), "RED": (2, 3), "EXP": (4, 5)}.items():
             size = int(rng.integers(1, min(part, 40) + 1))
             first, second = (int(rng.integers(part - size + 1)) for _ in range(2))
-            steps.append(HubStep(HubCommand(op, size, source * part + first, target * part + second,
-                                            overlap=int(op != "EWADD"))))
+            steps.append(
+                HubStep(HubCommand(op, size, source * part + first, target * part + second, overlap=int(op != "EWADD")))
+            )
         size = int(rng.integers(1, min(part, 8) + 1))
         steps.append(HubStep(HubCommand("WR_GB", size, 6 * part, mask=every, overlap=1)))
-        steps.append(HubStep(HubCommand("WR_GPR", size, 7 * part, overlap=1),
-                             numbers(config.fmt, (size, word), "normal", rng)))
+        steps.append(
+            HubStep(HubCommand("WR_GPR", size, 7 * part, overlap=1), numbers(config.fmt, (size, word), "normal", rng))
+        )
     return [*steps, *(HubStep(HubCommand("RD_GPR", part, n * part)) for n in range(8))]
 
 
@@ -126,14 +139,24 @@ def bench(request: SimRequest) -> CentPnmResult:
         for times, own in ((STREAM, True), (CHAIN, False)):
             works[op, slots, times, own] = command_steps(config, op, slots, rng, times, own)
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(
-        config, request.verilog, episodes, top=request.module, kind=PnmModel, **options))
+    campaign = Campaign(
+        request,
+        lambda episodes, **options: simulate(
+            config, request.verilog, episodes, top=request.module, kind=PnmModel, **options
+        ),
+    )
     full = campaign.run("full_rate", list(works.values()), "every command", waves=True)
     campaign.run("beside", [beside_steps(config, rng)], "all engines at once")
-    campaign.run("dependent", [dependent_steps(config, rng, 200) for _ in range(2)],
-                 "commands that need each other's results")
-    campaign.stress(lambda count: [*stress(config, rng, count - count // 3),
-                                   *(dependent_steps(config, rng, 40) for _ in range(count // 3))], 3 * len(DATA))
+    campaign.run(
+        "dependent", [dependent_steps(config, rng, 200) for _ in range(2)], "commands that need each other's results"
+    )
+    campaign.stress(
+        lambda count: [
+            *stress(config, rng, count - count // 3),
+            *(dependent_steps(config, rng, 40) for _ in range(count // 3)),
+        ],
+        3 * len(DATA),
+    )
 
     at = {key: full.cycles(n) for n, key in enumerate(works)}
 
@@ -144,9 +167,15 @@ def bench(request: SimRequest) -> CentPnmResult:
     for op in KINDS:
         cycles, ideal, stream = alone(op, slots), config.least_clocks(op, slots), alone(op, slots, STREAM)
         commands[op] = PnmCommand(
-            cycles=cycles, ideal_cycles=ideal, utilisation=round(ideal / cycles, 6), cycles_32=alone(op, sizes[1]),
-            cycles_1=alone(op, 1), stream_cycles=stream, stream_utilisation=round(STREAM * ideal / stream, 6),
-            dependent_cycles=round((alone(op, slots, CHAIN, False) - cycles) / (CHAIN - 1)))
+            cycles=cycles,
+            ideal_cycles=ideal,
+            utilisation=round(ideal / cycles, 6),
+            cycles_32=alone(op, sizes[1]),
+            cycles_1=alone(op, 1),
+            stream_cycles=stream,
+            stream_utilisation=round(STREAM * ideal / stream, 6),
+            dependent_cycles=round((alone(op, slots, CHAIN, False) - cycles) / (CHAIN - 1)),
+        )
     exp = commands["EXP"]
     return campaign.result(
         CentPnmResult,
@@ -154,4 +183,5 @@ def bench(request: SimRequest) -> CentPnmResult:
         ideal_cycles=exp.ideal_cycles,
         stall_cycles=exp.cycles - exp.ideal_cycles,
         utilisation=exp.utilisation,
-        commands=commands)
+        commands=commands,
+    )

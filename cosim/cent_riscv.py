@@ -10,19 +10,7 @@ import numpy as np
 
 from ..constraints.cent_programs import Image, image_for, load_image
 from ..constraints.formats import BF16
-from ..constraints.riscv import (
-    WINDOW,
-    Environment,
-    Float,
-    Kind,
-    b_type,
-    custom,
-    i_type,
-    j_type,
-    r_type,
-    s_type,
-    u_type,
-)
+from ..constraints.riscv import WINDOW, Environment, Float, Kind, b_type, custom, i_type, j_type, r_type, s_type, u_type
 from ..constraints.units.cent_riscv import AHEAD_WORDS, SLOT_ELEMENTS, CentRiscvConfig, CentRiscvResult, ProgramClocks
 from ..models.cent.riscv import ClusterModel, ClusterRun
 from ..models.numerics import from_float64
@@ -30,8 +18,18 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus, streams
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Load", "Outcome", "bench", "programs", "random_episode", "random_program", "shared_buffer",
-           "simulate", "stimulus"]
+__all__ = [
+    "Episode",
+    "Load",
+    "Outcome",
+    "bench",
+    "programs",
+    "random_episode",
+    "random_program",
+    "shared_buffer",
+    "simulate",
+    "stimulus",
+]
 
 #: Returns from a program: ``jalr x0, ra, 0``.
 RETURN = i_type(0x67, 0, 0, 1, 0)
@@ -92,8 +90,11 @@ def shared_buffer(config: CentRiscvConfig, verilog: str, top: str, latency: int)
     declared, pins, body = ["input clk", "input rst"], [".clk(clk)", ".rst(rst)"], []
     for port in streams(config):
         here, there = ("input", "output") if port.is_input else ("output", "input")
-        declared += [f"{here} [{port.width - 1}:0] {port.name}__payload", f"{here} {port.name}__valid",
-                     f"{there} {port.name}__ready"]
+        declared += [
+            f"{here} [{port.width - 1}:0] {port.name}__payload",
+            f"{here} {port.name}__valid",
+            f"{there} {port.name}__ready",
+        ]
         parts = {part: f"{port.name}__{part}" for part in ("payload", "valid", "ready")}
         if port.name.startswith("response_"):
             n = port.name.removeprefix("response_")
@@ -105,7 +106,9 @@ def shared_buffer(config: CentRiscvConfig, verilog: str, top: str, latency: int)
             body += [
                 f"  wire asked_{n} = request_{n}__valid && request_{n}__ready && "
                 f"!request_{n}__payload[{config.request_layout.offset('write')}];",
-                *ages, f"  reg [7:0] due_{n};", f"  wire ready_{n};",
+                *ages,
+                f"  reg [7:0] due_{n};",
+                f"  wire ready_{n};",
                 f"  wire valid_{n} = response_{n}__valid && due_{n} != 0;",
                 f"  assign response_{n}__ready = ready_{n} && due_{n} != 0;",
                 f"  always @(posedge clk) if (rst) begin due_{n} <= 0;{'' if latency == 1 else f' ages_{n} <= 0;'} end",
@@ -113,13 +116,17 @@ def shared_buffer(config: CentRiscvConfig, verilog: str, top: str, latency: int)
             ]
         pins += [f".{port.name}__{part}({name})" for part, name in parts.items()]
     # Wires stand before the instance that uses them.
-    around = (f"\nmodule {top}_buffered ({', '.join(declared)});\n" + "\n".join(body)
-              + f"\n  {top} dut ({', '.join(pins)});\nendmodule\n")
+    around = (
+        f"\nmodule {top}_buffered ({', '.join(declared)});\n"
+        + "\n".join(body)
+        + f"\n  {top} dut ({', '.join(pins)});\nendmodule\n"
+    )
     return verilog + around, f"{top}_buffered"
 
 
-def stimulus(config: CentRiscvConfig, model: ClusterModel,
-             episodes: Sequence[Episode]) -> tuple[Stimulus, list[ClusterRun]]:
+def stimulus(
+    config: CentRiscvConfig, model: ClusterModel, episodes: Sequence[Episode]
+) -> tuple[Stimulus, list[ClusterRun]]:
     """Commands and answers of episodes, the accesses and ends that ``model`` gives for them, and its runs."""
     layout, every = config.command_layout, (1 << config.cores) - 1
     commands: list[Items] = []
@@ -131,8 +138,12 @@ def stimulus(config: CentRiscvConfig, model: ClusterModel,
         for load in one.loads:
             model.load(load.words, load.address, load.cores)
             words = np.array(load.words, np.int64)
-            rows = layout.pack(start=np.zeros(len(words), np.int64), address=load.address + np.arange(len(words)),
-                               data=words, cores=every if load.cores is None else load.cores)
+            rows = layout.pack(
+                start=np.zeros(len(words), np.int64),
+                address=load.address + np.arange(len(words)),
+                data=words,
+                cores=every if load.cores is None else load.cores,
+            )
             commands.append(Items.of(rows, epoch=number))
             loaded += len(words)
         start = layout.pack(start=np.ones(1, np.int64), address=one.pc, gpr0=one.source, gpr1=one.to, opsize=one.opsize)
@@ -145,23 +156,35 @@ def stimulus(config: CentRiscvConfig, model: ClusterModel,
             table = np.array(core.accesses, np.int64).reshape(-1, 3)
             requests[n].append(config.request_layout.pack(address=table[:, 0], data=table[:, 1], write=table[:, 2]))
         work = max(work, loaded + max(2 * core.instructions + 2 * len(core.accesses) for core in run.cores))
-    done = config.done_layout.pack(trapped=np.array([run.trapped for run in runs], np.int64),
-                                   strayed=np.array([run.strayed for run in runs], np.int64))
+    done = config.done_layout.pack(
+        trapped=np.array([run.trapped for run in runs], np.int64),
+        strayed=np.array([run.strayed for run in runs], np.int64),
+    )
     cores = range(config.cores)
     return Stimulus(
         {"command": Items.join(commands), **{f"response_{n}": Items.join(answers[n]) for n in cores}},
         {"done": done, **{f"request_{n}": np.concatenate(requests[n]) for n in cores}},
-        {"done": np.ones(len(episodes), np.int64),
-         **{f"request_{n}": np.array([len(rows) for rows in requests[n]], np.int64) for n in cores}},
-        work=work), runs
+        {
+            "done": np.ones(len(episodes), np.int64),
+            **{f"request_{n}": np.array([len(rows) for rows in requests[n]], np.int64) for n in cores},
+        },
+        work=work,
+    ), runs
 
 
 def _column(values: Sequence[int]) -> np.ndarray:
     return np.array(values, "<u2").view(np.uint8).reshape(-1, 2)
 
 
-def simulate(config: CentRiscvConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "cent_riscv",
-             latency: int = 2, **options: Any) -> Outcome:
+def simulate(
+    config: CentRiscvConfig,
+    verilog: str,
+    episodes: Sequence[Episode],
+    *,
+    top: str = "cent_riscv",
+    latency: int = 2,
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL. Every access of every core and every end are compared with the functional model.
 
     Parameters
@@ -171,7 +194,9 @@ def simulate(config: CentRiscvConfig, verilog: str, episodes: Sequence[Episode],
     options : as of :func:`play_stimulus`, and the same errors
     """
     work, runs = stimulus(config, ClusterModel(config), episodes)
-    return Outcome(**vars(play_stimulus(config, *shared_buffer(config, verilog, top, latency), work, **options)), runs=runs)
+    return Outcome(
+        **vars(play_stimulus(config, *shared_buffer(config, verilog, top, latency), work, **options)), runs=runs
+    )
 
 
 # Programs of the repository -------------------------------------------------------------------------------------------
@@ -219,9 +244,16 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
         return [u_type(0x37, rd, value - low & 0xFFFFFFFF), i_type(0x13, 0, rd, rd, low)]
 
     def value() -> int:
-        return int(pick([lambda: number(1 << 32), lambda: number(-8, 8) & 0xFFFFFFFF,
-                         lambda: pick([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000]),
-                         lambda: np.float32(rng.normal() * 2.0 ** int(number(-20, 20))).view(np.uint32)])())
+        return int(
+            pick(
+                [
+                    lambda: number(1 << 32),
+                    lambda: number(-8, 8) & 0xFFFFFFFF,
+                    lambda: pick([0, 1, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, 0x7F800000, 0x7FC00000]),
+                    lambda: np.float32(rng.normal() * 2.0 ** int(number(-20, 20))).view(np.uint32),
+                ]
+            )()
+        )
 
     def computes() -> list[int]:
         funct3 = int(number(8))
@@ -242,8 +274,12 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
 
     def accesses() -> list[int]:
         size = int(number(3))
-        base, offset = pick([(_SP, -4 * _DATA_WORDS + (int(number(4 * _DATA_WORDS)) >> size << size)),
-                             (_WINDOW, int(number(reach)) >> size << size)])
+        base, offset = pick(
+            [
+                (_SP, -4 * _DATA_WORDS + (int(number(4 * _DATA_WORDS)) >> size << size)),
+                (_WINDOW, int(number(reach)) >> size << size),
+            ]
+        )
         if rng.random() < 0.5 and not (base == _WINDOW and size == 0):
             return [s_type(0x23, size, base, register(), offset)]
         return [i_type(0x03, pick([size, size | 4] if size < 2 else [2]), register(), base, offset)]
@@ -274,8 +310,9 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
         for _ in range(left):
             if rng.random() < 0.3:
                 words += pick([computes, floats, multiplies])()
-            words.append(pick([custom(Kind.TAKE, int(number(2)), register()),
-                               custom(Kind.MOVE, element(), register(), _WINDOW)]))
+            words.append(
+                pick([custom(Kind.TAKE, int(number(2)), register()), custom(Kind.MOVE, element(), register(), _WINDOW)])
+            )
         if rng.random() < 0.5:
             words.append(custom(Kind.WRITE, element(), register(), _WINDOW, register()))
         return words
@@ -298,24 +335,41 @@ def random_program(config: CentRiscvConfig, rng: np.random.Generator, units: int
         turns = int(number(1, 6))
         if 4 * (len(inner) + 1) >= 4096:
             return inner
-        return [i_type(0x13, 0, _COUNT, 0, turns), *inner, i_type(0x13, 0, _COUNT, _COUNT, -1),
-                b_type(0x63, 1, _COUNT, 0, -4 * (len(inner) + 1))]
+        return [
+            i_type(0x13, 0, _COUNT, 0, turns),
+            *inner,
+            i_type(0x13, 0, _COUNT, _COUNT, -1),
+            b_type(0x63, 1, _COUNT, 0, -4 * (len(inner) + 1)),
+        ]
 
     def pauses() -> list[int]:
         return [0x0FF0000F]  # fence
 
     # a0 points to the destination slot 0: the beginning of the buffer. Core c's part follows c parts behind it.
-    words = [*constant(_WINDOW, part), r_type(0x33, 0, 1, _WINDOW, _WINDOW, 13), r_type(0x33, 0, 0, _WINDOW, _WINDOW, 10),
-             custom(Kind.FLOAT, Float.SET_ADDEND, 0, 13)]
+    words = [
+        *constant(_WINDOW, part),
+        r_type(0x33, 0, 1, _WINDOW, _WINDOW, 13),
+        r_type(0x33, 0, 0, _WINDOW, _WINDOW, 10),
+        custom(Kind.FLOAT, Float.SET_ADDEND, 0, 13),
+    ]
     words += [word for one in _FREE for word in constant(one, value())]
     for _ in range(units):
         words += pick((*simple, *simple, skips, jumps, loops, pauses))()
     words += [s_type(0x23, 2, _WINDOW, one, 4 * n) for n, one in enumerate(_FREE) if 4 * n < part]
-    bad = [0, 0x0010_0073, 0x73, i_type(0x03, 2, 3, _SP, -3), s_type(0x23, 1, _SP, 3, -1), i_type(0x67, 0, 0, 0, 2),
-           r_type(0x33, 1, 64, 3, 3, 3)]
-    astray = [[*constant(3, config.memory_bytes), i_type(0x03, 2, 4, 3, 0)],
-              [s_type(0x23, 0, _WINDOW, 3, 0)],
-              [*constant(3, WINDOW + config.window_bytes), s_type(0x23, 1, 3, 4, 0), i_type(0x03, 5, 4, 3, 0)]]
+    bad = [
+        0,
+        0x0010_0073,
+        0x73,
+        i_type(0x03, 2, 3, _SP, -3),
+        s_type(0x23, 1, _SP, 3, -1),
+        i_type(0x67, 0, 0, 0, 2),
+        r_type(0x33, 1, 64, 3, 3, 3),
+    ]
+    astray = [
+        [*constant(3, config.memory_bytes), i_type(0x03, 2, 4, 3, 0)],
+        [s_type(0x23, 0, _WINDOW, 3, 0)],
+        [*constant(3, WINDOW + config.window_bytes), s_type(0x23, 1, 3, 4, 0), i_type(0x03, 5, 4, 3, 0)],
+    ]
     if rng.random() < 0.25:
         words += pick(astray)
     return [*words, pick(bad) if rng.random() < 0.2 else RETURN]
@@ -329,9 +383,14 @@ def random_episode(config: CentRiscvConfig, rng: np.random.Generator, units: int
         words = random_program(config, rng, units)
     pc = int(rng.integers(room + 1))
     data = rng.integers(0, 1 << 32, _DATA_WORDS).tolist()
-    return Episode([Load([*words, *AHEAD], pc), Load(data, config.memory_bytes // 4 - _DATA_WORDS)], pc,
-                   int(rng.integers(config.slots)), 0, int(rng.integers(1 << 16)),
-                   rng.integers(0, 1 << 16, config.window_bytes // 2).astype(np.uint16))
+    return Episode(
+        [Load([*words, *AHEAD], pc), Load(data, config.memory_bytes // 4 - _DATA_WORDS)],
+        pc,
+        int(rng.integers(config.slots)),
+        0,
+        int(rng.integers(1 << 16)),
+        rng.integers(0, 1 << 16, config.window_bytes // 2).astype(np.uint16),
+    )
 
 
 # Bench ----------------------------------------------------------------------------------------------------------------
@@ -359,21 +418,35 @@ def bench(request: SimRequest) -> CentRiscvResult:
     for name, (count, _) in measured.items():
         episodes += [start(name, count), start(name, count), start(name, _least(name))]
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(
-        config, request.verilog, episodes, top=request.module, latency=work.buffer_latency, **options))
+    campaign = Campaign(
+        request,
+        lambda episodes, **options: simulate(
+            config, request.verilog, episodes, top=request.module, latency=work.buffer_latency, **options
+        ),
+    )
     full = campaign.run("full_rate", episodes, "programs of the repository", waves=True)
-    random = campaign.run("random", [random_episode(config, rng) for _ in range(4 if request.quick else 16)],
-                          "random programs")
+    random = campaign.run(
+        "random", [random_episode(config, rng) for _ in range(4 if request.quick else 16)], "random programs"
+    )
     campaign.stress(lambda count: [random_episode(config, rng, 20) for _ in range(count)], 8)
 
     clocks = {}
     for n, (name, (count, items)) in enumerate(measured.items()):
         cold, warm, single = (full.cycles(2 + 3 * n + which) for which in range(3))
         clocks[name] = ProgramClocks(
-            micro_operations=count, accesses=sum(len(core.accesses) for core in full.runs[3 + 3 * n].cores), cycles=warm,
-            cold_cycles=cold, first_core_cycles=single, cycles_per_item=round(warm / items, 4))
-    return campaign.result(CentRiscvResult, programs=clocks, start_cycles=full.cycles(1),
-                           instructions=sum(run.instructions for run in random.runs))
+            micro_operations=count,
+            accesses=sum(len(core.accesses) for core in full.runs[3 + 3 * n].cores),
+            cycles=warm,
+            cold_cycles=cold,
+            first_core_cycles=single,
+            cycles_per_item=round(warm / items, 4),
+        )
+    return campaign.result(
+        CentRiscvResult,
+        programs=clocks,
+        start_cycles=full.cycles(1),
+        instructions=sum(run.instructions for run in random.runs),
+    )
 
 
 def _least(name: str) -> int:

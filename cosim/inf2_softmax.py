@@ -17,8 +17,18 @@ from .pam_pu import special_numbers
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Outcome", "SoftmaxRow", "bench", "lengths", "random_mask", "random_row", "random_rows", "simulate", "stimulus",
-           "stress_episodes"]
+__all__ = [
+    "Outcome",
+    "SoftmaxRow",
+    "bench",
+    "lengths",
+    "random_mask",
+    "random_row",
+    "random_rows",
+    "simulate",
+    "stimulus",
+    "stress_episodes",
+]
 
 #: Kinds of random data.
 KINDS = ("normal", "wide", "bits", "special", "equal")
@@ -56,14 +66,20 @@ class Outcome(Played):
         log, rows = self.run.epochs[number], self.episodes[number]
         beats = self.config.rule.beats(len(rows[0].scores))
         counts = [sum(self.config.rule.beats(len(row.scores)) for row in episode) for episode in self.episodes]
-        results = self.run.output_cycles["result"][sum(counts[:number]):][:counts[number]]
+        results = self.run.output_cycles["result"][sum(counts[:number]) :][: counts[number]]
         first, ideal = log.first_of(["score"]), len(rows) * beats
         cycles, steady = log.end_cycle - first + 1, int(results[-1] - results[0]) + 1
         return SoftmaxPoint(
-            tokens=len(rows[0].scores), rows=len(rows), cycles=cycles, steady_cycles=steady, ideal_cycles=ideal,
-            utilisation=round(ideal / cycles, 6), steady=round(ideal / steady, 6),
+            tokens=len(rows[0].scores),
+            rows=len(rows),
+            cycles=cycles,
+            steady_cycles=steady,
+            ideal_cycles=ideal,
+            utilisation=round(ideal / cycles, 6),
+            steady=round(ideal / steady, 6),
             rows_per_clock=round(len(rows) / steady, 8),
-            latency_cycles=int(results[0]) - first - (beats - 1))
+            latency_cycles=int(results[0]) - first - (beats - 1),
+        )
 
     def stall_cycles(self, number: int) -> int:
         return int(self.run.epochs[number].stalled["score"].sum())
@@ -83,14 +99,16 @@ def stimulus(config: Inf2SoftmaxConfig, episodes: Sequence[Sequence[SoftmaxRow]]
     def filled(array: np.ndarray) -> np.ndarray:
         """Lanes behind the last token: all ones. The unit must not use them."""
         out = np.full(rule.beats(len(array)) * rule.lanes, -1, np.int64)
-        out[:len(array)] = array
+        out[: len(array)] = array
         return out.reshape(-1, rule.lanes)
 
     data = np.concatenate([filled(row.scores) for row in rows]) & ((1 << rule.score.width) - 1)
     mask = np.concatenate([filled(~row.valid) for row in rows]) & 1
     tokens = np.array([len(row.scores) for row in rows], np.int64)
-    items = {"row": Items.of(config.row_layout.pack(tokens=tokens), epoch=epochs),
-             "score": Items.of(config.score_layout.pack(data=data, mask=mask), epoch=of_beats)}
+    items = {
+        "row": Items.of(config.row_layout.pack(tokens=tokens), epoch=epochs),
+        "score": Items.of(config.score_layout.pack(data=data, mask=mask), epoch=of_beats),
+    }
 
     def packed(layout: Layout, arrays: list[np.ndarray]) -> np.ndarray:
         return layout.pack(data=np.concatenate(arrays).reshape(-1, rule.lanes), last=ends)
@@ -98,15 +116,19 @@ def stimulus(config: Inf2SoftmaxConfig, episodes: Sequence[Sequence[SoftmaxRow]]
     counts = np.bincount(epochs, beats, len(episodes)).astype(np.int64)
     expected, targets = {}, {}
     if config.streamed:
-        kept = {"score": packed(config.kept_scores_layout, [masked_scores(row.scores, row.valid, rule) for row in rows])}
+        kept = {
+            "score": packed(config.kept_scores_layout, [masked_scores(row.scores, row.valid, rule) for row in rows])
+        }
         if config.divides:
             kept["weight"] = packed(config.result_layout, [one.weights for one in parts])
         for name, payloads in kept.items():
             items[f"again_{name}"] = Items.of(payloads, epoch=of_beats)
             expected[f"kept_{name}"], targets[f"kept_{name}"] = payloads, counts
     if not config.divides:
-        expected["sum"] = config.sum_layout.pack(maximum=np.array([one.maximum for one in parts], np.int64),
-                                                 sum=np.array([one.sum for one in parts], np.int64))
+        expected["sum"] = config.sum_layout.pack(
+            maximum=np.array([one.maximum for one in parts], np.int64),
+            sum=np.array([one.sum for one in parts], np.int64),
+        )
         targets["sum"] = np.bincount(epochs, minlength=len(episodes)).astype(np.int64)
     expected["result"], targets["result"] = packed(config.result_layout, [one.result for one in parts]), counts
 
@@ -121,23 +143,33 @@ def stimulus(config: Inf2SoftmaxConfig, episodes: Sequence[Sequence[SoftmaxRow]]
     return Stimulus(items, expected, targets, part=part)
 
 
-def simulate(config: Inf2SoftmaxConfig, verilog: str, episodes: Sequence[Sequence[SoftmaxRow]], *,
-             top: str = "inf2_softmax", **options: Any) -> Outcome:
+def simulate(
+    config: Inf2SoftmaxConfig,
+    verilog: str,
+    episodes: Sequence[Sequence[SoftmaxRow]],
+    *,
+    top: str = "inf2_softmax",
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL and compare every beat with the functional model. ``options`` and errors are as of
     :func:`play_stimulus`."""
     played = play_stimulus(config, verilog, top, stimulus(config, episodes), **options)
     errors = [np.zeros(0), *(_error(config, row) for episode in episodes for row in episode)]
     error = np.concatenate(errors)
-    return Outcome(**vars(played), config=config, episodes=[list(episode) for episode in episodes],
-                   max_abs_error=float(error.max(initial=0.0)),
-                   rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
+    return Outcome(
+        **vars(played),
+        config=config,
+        episodes=[list(episode) for episode in episodes],
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
 
 
 def _error(config: Inf2SoftmaxConfig, row: SoftmaxRow) -> np.ndarray:
     """Errors of the weights of a row after division; none for a row whose exact weights are not all numbers."""
     rule = config.rule
     parts: SoftmaxParts = softmax_parts(row.scores, row.valid, rule)
-    got = to_float64(parts.result, rule.io)[:len(row.scores)]
+    got = to_float64(parts.result, rule.io)[: len(row.scores)]
     with np.errstate(all="ignore"):
         if not config.divides:
             got = got / to_float64(parts.sum, rule.acc)
@@ -150,7 +182,7 @@ def random_mask(tokens: int, rng: np.random.Generator, kind: str) -> np.ndarray:
     valid = np.ones(tokens, bool)
     at = int(rng.integers(tokens))
     if kind == "right":
-        valid[at + 1:] = False
+        valid[at + 1 :] = False
     elif kind == "left":
         valid[:at] = False
     elif kind == "latest":
@@ -162,8 +194,9 @@ def random_mask(tokens: int, rng: np.random.Generator, kind: str) -> np.ndarray:
     return valid
 
 
-def random_row(config: Inf2SoftmaxConfig, tokens: int, rng: np.random.Generator, *, kind: str = "normal",
-               mask: str = "none") -> SoftmaxRow:
+def random_row(
+    config: Inf2SoftmaxConfig, tokens: int, rng: np.random.Generator, *, kind: str = "normal", mask: str = "none"
+) -> SoftmaxRow:
     """Random scores of one ``kind``:
 
     - ``normal`` (as in a language model: a few units apart)
@@ -199,9 +232,19 @@ def stress_episodes(config: Inf2SoftmaxConfig, rng: np.random.Generator, count: 
     sizes = [n for n in sizes if 1 <= n <= config.max_tokens]
     if config.rule.beats(config.max_tokens) <= 64:
         sizes.append(config.max_tokens)
-    return [[random_row(config, int(rng.choice(sizes)), rng, kind=KINDS[(number + n) % len(KINDS)],
-                        mask=MASKS[int(rng.integers(len(MASKS)))]) for n in range(int(rng.integers(1, 9)))]
-            for number in range(count)]
+    return [
+        [
+            random_row(
+                config,
+                int(rng.choice(sizes)),
+                rng,
+                kind=KINDS[(number + n) % len(KINDS)],
+                mask=MASKS[int(rng.integers(len(MASKS)))],
+            )
+            for n in range(int(rng.integers(1, 9)))
+        ]
+        for number in range(count)
+    ]
 
 
 def lengths(config: Inf2SoftmaxConfig) -> list[int]:
@@ -220,11 +263,17 @@ def bench(request: SimRequest) -> Inf2SoftmaxResult:
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: SoftmaxWorkload = request.workload
     works = [workload.tokens, *(lengths(config) if workload.sweep else [])]
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
-    full = campaign.run("full_rate", [
-        random_rows(config, tokens, workload.rows * max(BEATS // config.rule.beats(tokens), 1), rng) for tokens in works],
-        waves=True)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
+    full = campaign.run(
+        "full_rate",
+        [
+            random_rows(config, tokens, workload.rows * max(BEATS // config.rule.beats(tokens), 1), rng)
+            for tokens in works
+        ],
+        waves=True,
+    )
     campaign.stress(lambda count: stress_episodes(config, rng, count))
     measured, *others = (full.point(n) for n in range(len(works)))
     return campaign.result(
@@ -238,4 +287,5 @@ def bench(request: SimRequest) -> Inf2SoftmaxResult:
         latency_cycles=measured.latency_cycles,
         points=others,
         max_abs_error=full.max_abs_error,
-        rms_error=full.rms_error)
+        rms_error=full.rms_error,
+    )

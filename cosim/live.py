@@ -55,9 +55,13 @@ class Figures:
     mismatches: int = 0
 
     def plain(self) -> dict[str, int | float]:
-        return {"heads": len(self.heads), "tokens": len(self.tokens), "clocks": self.clocks,
-                "clocks_per_second": round(self.clocks / self.seconds, 1) if self.seconds else 0.0,
-                "mismatches": self.mismatches}
+        return {
+            "heads": len(self.heads),
+            "tokens": len(self.tokens),
+            "clocks": self.clocks,
+            "clocks_per_second": round(self.clocks / self.seconds, 1) if self.seconds else 0.0,
+            "mismatches": self.mismatches,
+        }
 
 
 @dataclass(frozen=True)
@@ -129,8 +133,9 @@ class Simulations:
         """Cycles to record of a step that begins with a query."""
         return RECORDED if self.watched == (named.layer, named.head) else 0
 
-    def finish(self, unit: LiveUnit, expected: Mapping[str, np.ndarray], name: Callable[[str, int], str],
-               named: Named) -> LiveStep:
+    def finish(
+        self, unit: LiveUnit, expected: Mapping[str, np.ndarray], name: Callable[[str, int], str], named: Named
+    ) -> LiveStep:
         """Wait for the step of a simulation, and compare its outputs.
 
         Parameters
@@ -150,8 +155,11 @@ class Simulations:
         self.figures.clocks += unit.clocks - began[1]
         if self.record(named):
             self.waveform = Waveform(self.part, named, step.clocks, step.recorded)
-        wrong = [(int(step.cycles[stream][at]), stream, int(at)) for stream, rows in expected.items()
-                 for at in np.flatnonzero((step.outputs[stream] != rows).any(axis=1))]
+        wrong = [
+            (int(step.cycles[stream][at]), stream, int(at))
+            for stream, rows in expected.items()
+            for at in np.flatnonzero((step.outputs[stream] != rows).any(axis=1))
+        ]
         if not wrong:
             return step
         self.figures.mismatches += len(wrong)
@@ -223,8 +231,16 @@ class LivePamPu(Simulations):
     room : tokens for which a bank has space at first
     """
 
-    def __init__(self, part: Part, head_dim: int, *, memory: str | None = None, room: int = 2048, count: int = 1,
-                 waves: Path | None = None) -> None:
+    def __init__(
+        self,
+        part: Part,
+        head_dim: int,
+        *,
+        memory: str | None = None,
+        room: int = 2048,
+        count: int = 1,
+        waves: Path | None = None,
+    ) -> None:
         part.config.check_head_dim(head_dim)
         super().__init__(part, count=count, waves=waves)
         self.config: PamPuConfig = part.config
@@ -281,7 +297,7 @@ class LivePamPu(Simulations):
         new = _Held(simulation, self._end[simulation], room, k, v)
         self._end[simulation] += 2 * room * self.config.chunks(self.head_dim)
         if held is not None and held.tokens:
-            self._store(new, np.arange(held.tokens), held.k[:held.tokens], held.v[:held.tokens])
+            self._store(new, np.arange(held.tokens), held.k[: held.tokens], held.v[: held.tokens])
             new.tokens = held.tokens
         self._banks[bank] = new
         return new
@@ -319,7 +335,7 @@ class LivePamPu(Simulations):
             for unit, mine in zip(self.units, waiting, strict=True):
                 # Arrival times are of one step alone.
                 batch = mine[:1] if self.memory else mine[:]
-                del mine[:len(batch)]
+                del mine[: len(batch)]
                 if batch:
                     self._start(unit, [requests[number] for number in batch])
                     began.append((unit, batch))
@@ -332,19 +348,27 @@ class LivePamPu(Simulations):
         config, dim, lanes = self.config, self.head_dim, self.config.lanes
         steps = [Step(request.tokens, dim) for request in requests]
         several = {"queries": 1} if config.queries > 1 else {}
-        commands = config.command_layout.pack(tokens=np.array([step.tokens for step in steps], np.int64),
-                                              chunks=config.chunks(dim), **several)
+        commands = config.command_layout.pack(
+            tokens=np.array([step.tokens for step in steps], np.int64), chunks=config.chunks(dim), **several
+        )
         order = config.query_order(steps)
-        queries = np.stack([request.q for request in requests]).reshape(len(requests), -1, lanes)[order[:, 0], order[:, 1]]
+        queries = np.stack([request.q for request in requests]).reshape(len(requests), -1, lanes)[
+            order[:, 0], order[:, 1]
+        ]
         addresses = []
         for request in requests:
             place, value = _reads(config, request.tokens, dim)
             addresses.append(self._address(self._banks[request.bank], place, value))
         arrival = None if self.memory is None else _arrival(self.part, self.memory, requests[0].tokens, dim)
-        unit.start({"command": Items.of(commands), "query": Items.of(config.beat_layout.pack({"": queries})),
-                    "kv": Gather(np.concatenate(addresses), arrival)},
-                   {"result": sum(len(config.tiles(step.tokens)) for step in steps) * (2 + config.chunks(dim))},
-                   record=self.record(requests[0].named))
+        unit.start(
+            {
+                "command": Items.of(commands),
+                "query": Items.of(config.beat_layout.pack({"": queries})),
+                "kv": Gather(np.concatenate(addresses), arrival),
+            },
+            {"result": sum(len(config.tiles(step.tokens)) for step in steps) * (2 + config.chunks(dim))},
+            record=self.record(requests[0].named),
+        )
 
     def _finish(self, unit: LiveUnit, requests: Sequence[PamRequest]) -> list[Partials]:
         config, chunks = self.config, self.config.chunks(self.head_dim)
@@ -352,21 +376,30 @@ class LivePamPu(Simulations):
         rows = np.concatenate([result_beats(config, [part]) for part in expected])
 
         def name(_: str, at: int) -> str:
-            tiles = [(f"{request.named}, tile {tile}" + (f" of unit {request.bank.unit}" if request.bank.unit else ""), 1,
-                      chunks) for request in requests for tile in range(len(config.tiles(request.tokens)))]
+            tiles = [
+                (
+                    f"{request.named}, tile {tile}" + (f" of unit {request.bank.unit}" if request.bank.unit else ""),
+                    1,
+                    chunks,
+                )
+                for request in requests
+                for tile in range(len(config.tiles(request.tokens)))
+            ]
             return beat_name(tiles, at)
 
         step = self.finish(unit, {"result": rows}, name, requests[0].named)
         self.figures.heads |= {(request.named.layer, request.named.head) for request in requests}
         self.figures.tokens |= {request.named.token for request in requests}
-        return _received(config, expected, [Step(request.tokens, self.head_dim) for request in requests],
-                         step.outputs["result"])
+        return _received(
+            config, expected, [Step(request.tokens, self.head_dim) for request in requests], step.outputs["result"]
+        )
 
     def model(self, request: PamRequest) -> Partials:
         """Result of the functional model on the bits in the bank."""
         held, tokens = self._banks[request.bank], request.tokens
-        return local_attention_lists(self.config, request.q[None], held.k[:tokens], held.v[:tokens],
-                                     Lists.prefixes(np.array([tokens])))
+        return local_attention_lists(
+            self.config, request.q[None], held.k[:tokens], held.v[:tokens], Lists.prefixes(np.array([tokens]))
+        )
 
 
 @lru_cache(maxsize=64)

@@ -64,14 +64,27 @@ class RtlHeads:
         If there is no compiler.
     """
 
-    def __init__(self, backend: Backend, shape: ModelShape, heads: Collection[tuple[int, int]], room: int, part: PartOf, *,
-                 first: int = 0, memory: str | None = None, merge: bool = False, accelerator: bool = False,
-                 processes: int = 2, waves: Path | None = None) -> None:
+    def __init__(
+        self,
+        backend: Backend,
+        shape: ModelShape,
+        heads: Collection[tuple[int, int]],
+        room: int,
+        part: PartOf,
+        *,
+        first: int = 0,
+        memory: str | None = None,
+        merge: bool = False,
+        accelerator: bool = False,
+        processes: int = 2,
+        waves: Path | None = None,
+    ) -> None:
         if not isinstance(backend, UnitBackend):
             raise ConfigError(f"{backend.name} has no unit that could be in RTL")
         self.backend, self.shape, self.heads, self.first = backend, shape, frozenset(heads), first
-        self.places = sorted({Place(layer, head // shape.group) for layer, head in heads},
-                             key=lambda place: (place.layer, place.head))
+        self.places = sorted(
+            {Place(layer, head // shape.group) for layer, head in heads}, key=lambda place: (place.layer, place.head)
+        )
         self._lock, self._call = threading.Lock(), threading.local()
         dim = shape.head_dim
         with ExitStack() as stack:
@@ -86,28 +99,51 @@ class RtlHeads:
                     if not tier.share:
                         continue  # it holds no tokens
                     config = tier.slice.processing
-                    self._live[tier.name] = stack.enter_context(LivePamPu(
-                        part("pam-pu", config), dim, memory=memory, room=-(-room // tier.units), count=processes,
-                        waves=waves))
+                    self._live[tier.name] = stack.enter_context(
+                        LivePamPu(
+                            part("pam-pu", config),
+                            dim,
+                            memory=memory,
+                            room=-(-room // tier.units),
+                            count=processes,
+                            waves=waves,
+                        )
+                    )
                     if merge:
-                        self._merges[tier.name] = stack.enter_context(LivePamRu(part("pam-ru", tier.slice.reduction),
-                                                                                waves=waves))
+                        self._merges[tier.name] = stack.enter_context(
+                            LivePamRu(part("pam-ru", tier.slice.reduction), waves=waves)
+                        )
             elif isinstance(backend, LolPimBackend):
-                self._live[""] = stack.enter_context(LiveLolPim(
-                    part("lol-pim-module", backend.config), dim, room=room, heads=len(self.places),
-                    memory=load_memory(memory) if memory else None, waves=waves))
+                self._live[""] = stack.enter_context(
+                    LiveLolPim(
+                        part("lol-pim-module", backend.config),
+                        dim,
+                        room=room,
+                        heads=len(self.places),
+                        memory=load_memory(memory) if memory else None,
+                        waves=waves,
+                    )
+                )
             elif isinstance(backend, CentBackend):
                 self._no_memory(memory)
-                self._live[""] = stack.enter_context(LiveAimChannel(part("aim-channel", backend.channel), dim, room=room,
-                                                                    waves=waves))
+                self._live[""] = stack.enter_context(
+                    LiveAimChannel(part("aim-channel", backend.channel), dim, room=room, waves=waves)
+                )
             elif isinstance(backend, Inf2Backend) and accelerator:
-                self._live[""] = stack.enter_context(LiveInf2Accelerator(
-                    part("inf2-accelerator", backend.accelerator), dim, room=room,
-                    memory=load_memory(memory) if memory else None, waves=waves))
+                self._live[""] = stack.enter_context(
+                    LiveInf2Accelerator(
+                        part("inf2-accelerator", backend.accelerator),
+                        dim,
+                        room=room,
+                        memory=load_memory(memory) if memory else None,
+                        waves=waves,
+                    )
+                )
             elif isinstance(backend, Inf2Backend):
                 self._no_memory(memory)
-                self._live[""] = stack.enter_context(LiveInf2Gemv(part("inf2-gemv", backend.config), dim, room=room,
-                                                                  waves=waves))
+                self._live[""] = stack.enter_context(
+                    LiveInf2Gemv(part("inf2-gemv", backend.config), dim, room=room, waves=waves)
+                )
             else:
                 raise ConfigError(f"{backend.name} has no unit that could be in RTL")
             self._stack = stack.pop_all()
@@ -156,7 +192,9 @@ class RtlHeads:
             call.new, call.tokens = len(q) // self.shape.group, len(k)
             return attention(place, q, k, v, lists)
 
-        def noted_attend(place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists, first: int) -> np.ndarray:
+        def noted_attend(
+            place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists, first: int
+        ) -> np.ndarray:
             call.first = first
             return attend(place, q, k, v, lists, first)
 
@@ -190,8 +228,17 @@ class RtlHeads:
                 return self._local(place, *arguments)
             return self._unit(place, *arguments)
 
-    def _local(self, place: Place, tier: Tier, config: Any, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists,
-               want: ListPartials) -> ListPartials:
+    def _local(
+        self,
+        place: Place,
+        tier: Tier,
+        config: Any,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        lists: Lists,
+        want: ListPartials,
+    ) -> ListPartials:
         live = self._live.get(tier.name)
         if live is None:
             return want
@@ -210,7 +257,7 @@ class RtlHeads:
             named = self._named(place, query)
             if not self._chosen(named):
                 continue
-            tokens = lists.tokens[lists.first[number]:lists.first[number + 1]]
+            tokens = lists.tokens[lists.first[number] : lists.first[number + 1]]
             bank, keys, values = Bank(place.layer, place.head, number % tier.units), k[tokens], v[tokens]
             changed = live.changes(bank, keys, values)
             # A request before this one may not see tokens that come in the place of others.
@@ -234,7 +281,7 @@ class RtlHeads:
             if not self._chosen(named):
                 continue
             units = query * tier.units + group * tier.banks + np.arange(tier.banks)
-            tiles = [slice(*local.first[one:one + 2].tolist()) for one in units.tolist()]
+            tiles = [slice(*local.first[one : one + 2].tolist()) for one in units.tolist()]
             sources = [Partial(local.m[one], np.zeros_like(local.m[one]), local.l[one], local.o[one]) for one in tiles]
             result = live.merge(sources, named, normalise=False)
             for name in names:
@@ -243,14 +290,15 @@ class RtlHeads:
                     raise CheckFailed(f"{named}: merge of group {group} of {tier.name} in RTL is not the backend's")
         return got
 
-    def _unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists,
-              want: np.ndarray) -> np.ndarray:
+    def _unit(
+        self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists, want: np.ndarray
+    ) -> np.ndarray:
         live, got, bank = self._live[""], want.copy(), Bank(place.layer, place.head)
         for number, query in enumerate(lists.query.tolist()):
             named = self._named(place, query)
             if not self._chosen(named):
                 continue
-            tokens = lists.tokens[lists.first[number]:lists.first[number + 1]]
+            tokens = lists.tokens[lists.first[number] : lists.first[number + 1]]
             if isinstance(live, LiveLolPim | LiveInf2Accelerator):
                 live.hold(bank, k[tokens], v[tokens])
                 got[number] = live.attend(bank, q[query], named)

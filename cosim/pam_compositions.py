@@ -32,8 +32,23 @@ from .pam_partials import beat_name
 from .request import Part, SimRequest
 from .streams import Items
 
-__all__ = ["Decode", "Episode", "Outcome", "answered", "bench", "memory_arrivals", "played", "random_decode",
-           "random_partials", "simulate", "spread", "stimulus", "stress_episodes", "tree_bench", "tree_simulate"]
+__all__ = [
+    "Decode",
+    "Episode",
+    "Outcome",
+    "answered",
+    "bench",
+    "memory_arrivals",
+    "played",
+    "random_decode",
+    "random_partials",
+    "simulate",
+    "spread",
+    "stimulus",
+    "stress_episodes",
+    "tree_bench",
+    "tree_simulate",
+]
 
 Config = PamBankGroupConfig | PamSsdControllerConfig
 
@@ -85,9 +100,12 @@ class Episode:
     def of_unit(self, unit: int) -> pam_pu.Episode:
         """The episode as one processing unit sees it."""
         more = self.more or [False] * len(self.steps)
-        steps = [Step(len(s.k[unit]), s.head_dim, chained, s.queries) for s, chained in zip(self.steps, more, strict=True)]
-        return pam_pu.Episode(steps, [s.q for s in self.steps], [s.k[unit] for s in self.steps],
-                              [s.v[unit] for s in self.steps])
+        steps = [
+            Step(len(s.k[unit]), s.head_dim, chained, s.queries) for s, chained in zip(self.steps, more, strict=True)
+        ]
+        return pam_pu.Episode(
+            steps, [s.q for s in self.steps], [s.k[unit] for s in self.steps], [s.v[unit] for s in self.steps]
+        )
 
 
 @dataclass
@@ -121,8 +139,9 @@ class Outcome(Played):
         ``held``: clocks that each beat stays for further queries, in which the next beat waits. They do not count.
         """
         log = self.run.epochs[number]
-        return int(max((log.stalled[name] - held * log.moved[name])[[pam_pu.KEY, pam_pu.VALUE]].sum()
-                       for name in self.feeds))
+        return int(
+            max((log.stalled[name] - held * log.moved[name])[[pam_pu.KEY, pam_pu.VALUE]].sum() for name in self.feeds)
+        )
 
 
 def _feeds(config: Config) -> list[str]:
@@ -139,8 +158,9 @@ def stimulus(config: Config, episodes: Sequence[Episode], results: Sequence[Redu
     for number, episode in enumerate(episodes):
         items["command"].append(Items.of(_commands(config, episode), epoch=number))
         items["query"].append(Items.of(_queries(config, episode), epoch=number))
-        merges = pam_ru.commands(config.reduction, [step.normalise for step in episode.steps],
-                                 [step.queries for step in episode.steps])
+        merges = pam_ru.commands(
+            config.reduction, [step.normalise for step in episode.steps], [step.queries for step in episode.steps]
+        )
         items["merge"].append(Items.of(merges, epoch=number))
         if isinstance(config, PamSsdControllerConfig):
             _pages(config, episode, number, items)
@@ -149,8 +169,12 @@ def stimulus(config: Config, episodes: Sequence[Episode], results: Sequence[Redu
                 seen = episode.of_unit(unit)
                 seen.arrival = episode.arrival[unit] if episode.arrival is not None else None
                 items[f"kv_{unit}"].append(pam_pu.kv_items(config.processing, seen, number))
-    return answered(config.reduction, {name: Items.join(parts) for name, parts in items.items()},
-                    [len(episode.steps) for episode in episodes], results)
+    return answered(
+        config.reduction,
+        {name: Items.join(parts) for name, parts in items.items()},
+        [len(episode.steps) for episode in episodes],
+        results,
+    )
 
 
 def _commands(config: Config, episode: Episode) -> np.ndarray:
@@ -194,30 +218,49 @@ def _pages(config: PamSsdControllerConfig, episode: Episode, number: int, items:
                 announced.append((count, processing.chunks(step.head_dim), unit))
                 beats.append(both.reshape(-1, processing.lanes))
         tokens, chunks, units = np.array(announced, np.int64).reshape(-1, 3).T
-        items[f"page_{c}"].append(Items.of(config.page_layout.pack(tokens=tokens, chunks=chunks, unit=units), epoch=number))
-        items[f"data_{c}"].append(Items.of(processing.beat_layout.pack({"": np.concatenate(beats)}), epoch=number,
-                                           cycle=episode.arrival[c] if episode.arrival is not None else 0))
+        items[f"page_{c}"].append(
+            Items.of(config.page_layout.pack(tokens=tokens, chunks=chunks, unit=units), epoch=number)
+        )
+        items[f"data_{c}"].append(
+            Items.of(
+                processing.beat_layout.pack({"": np.concatenate(beats)}),
+                epoch=number,
+                cycle=episode.arrival[c] if episode.arrival is not None else 0,
+            )
+        )
 
 
-def answered(unit: PamRuConfig, items: Mapping[str, Items], steps: Sequence[int], results: Sequence[Reduced]) -> Stimulus:
+def answered(
+    unit: PamRuConfig, items: Mapping[str, Items], steps: Sequence[int], results: Sequence[Reduced]
+) -> Stimulus:
     """The ``items``, and the beats of ``results`` that the final reduction unit ``unit`` must send for them. Each epoch
     has its number of ``steps``."""
     blocks = [pam_ru.result_beats(unit, result) for result in results]
     first = np.cumsum([0, *steps])
 
     def part(_: str, number: int, at: int) -> str:
-        mine = results[first[number]:first[number + 1]]
-        return beat_name([(f"step {n}", np.size(result.m), result.o.shape[-1] // unit.lanes)
-                          for n, result in enumerate(mine)], at)
+        mine = results[first[number] : first[number + 1]]
+        return beat_name(
+            [(f"step {n}", np.size(result.m), result.o.shape[-1] // unit.lanes) for n, result in enumerate(mine)], at
+        )
 
     targets = [sum(map(len, blocks[a:b])) for a, b in zip(first[:-1], first[1:], strict=True)]
     return Stimulus(items, {"result": np.concatenate(blocks)}, {"result": np.array(targets)}, part=part)
 
 
-def played(config: Contracted, verilog: str, top: str, stimulus: Stimulus, results: Sequence[Reduced], feeds: list[str],
-           **options: Any) -> Outcome:
+def played(
+    config: Contracted,
+    verilog: str,
+    top: str,
+    stimulus: Stimulus,
+    results: Sequence[Reduced],
+    feeds: list[str],
+    **options: Any,
+) -> Outcome:
     """Play a stimulus to the RTL. ``options`` and errors are as of :func:`play_stimulus`."""
-    return Outcome(**vars(play_stimulus(config, verilog, top, stimulus, **options)), expected=list(results), feeds=feeds)
+    return Outcome(
+        **vars(play_stimulus(config, verilog, top, stimulus, **options)), expected=list(results), feeds=feeds
+    )
 
 
 def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: str, **options: Any) -> Outcome:
@@ -235,11 +278,21 @@ def simulate(config: Config, verilog: str, episodes: Sequence[Episode], *, top: 
 # ---- Data ---------------------------------------------------------------------------------------------------------------
 
 
-def random_decode(config: Config, tokens: Sequence[int], head_dim: int, rng: np.random.Generator, *, kind: str = "normal",
-                  normalise: bool = True, queries: int = 1) -> Decode:
+def random_decode(
+    config: Config,
+    tokens: Sequence[int],
+    head_dim: int,
+    rng: np.random.Generator,
+    *,
+    kind: str = "normal",
+    normalise: bool = True,
+    queries: int = 1,
+) -> Decode:
     """A step with the given number of tokens of every unit. Data are as :func:`bankside.cosim.pam_pu.random_episode`
     makes them."""
-    whole = pam_pu.random_episode(config.processing, [Step(int(sum(tokens)), head_dim, queries=queries)], rng, kind=kind)
+    whole = pam_pu.random_episode(
+        config.processing, [Step(int(sum(tokens)), head_dim, queries=queries)], rng, kind=kind
+    )
     cuts = np.cumsum(tokens)[:-1]
     return Decode(whole.q[0], np.split(whole.k[0], cuts), np.split(whole.v[0], cuts), normalise)
 
@@ -262,19 +315,31 @@ def stress_episodes(config: Config, rng: np.random.Generator, count: int) -> lis
         steps = []
         for place in range(int(rng.integers(1, 4))):
             # Either some units idle and the others have the same number, or each has another number.
-            tokens = (rng.choice(sizes, config.units) if number % 3 else
-                      np.full(config.units, rng.choice(sizes)) * (rng.random(config.units) < 0.5))
-            steps.append(random_decode(config, tokens.tolist(), int(rng.choice(dims)), rng,
-                                       kind=kinds[(number + place) % 6], normalise=bool(rng.integers(2)),
-                                       queries=pam_ru.drawn_queries(config.reduction, rng)))
+            tokens = (
+                rng.choice(sizes, config.units)
+                if number % 3
+                else np.full(config.units, rng.choice(sizes)) * (rng.random(config.units) < 0.5)
+            )
+            steps.append(
+                random_decode(
+                    config,
+                    tokens.tolist(),
+                    int(rng.choice(dims)),
+                    rng,
+                    kind=kinds[(number + place) % 6],
+                    normalise=bool(rng.integers(2)),
+                    queries=pam_ru.drawn_queries(config.reduction, rng),
+                )
+            )
         chained = not isinstance(config, PamSsdControllerConfig)
         more = [bool(rng.integers(2)) and chained and may_chain(config, step) for step in steps[:-1]] + [False]
         episodes.append(Episode(steps, more))
     alone = np.zeros(config.units, int)
     alone[rng.integers(config.units)] = 1
     corners = [alone.tolist(), [0] * config.units]  # one token in all, none
-    return episodes + [Episode([random_decode(config, tokens, dims[-1], rng, queries=config.reduction.queries)])
-                       for tokens in corners]
+    return episodes + [
+        Episode([random_decode(config, tokens, dims[-1], rng, queries=config.reduction.queries)]) for tokens in corners
+    ]
 
 
 def may_chain(config: Config, step: Decode) -> bool:
@@ -309,7 +374,7 @@ def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple
         device, each = load_memory(memory), config.reduction.sources
         nanoseconds, arrivals = 0.0, []
         for c in range(config.groups):
-            pages = [count for _, _, count in config.pages(counts[c * each:(c + 1) * each])]
+            pages = [count for _, _, count in config.pages(counts[c * each : (c + 1) * each])]
             sizes = [2 * count * step.head_dim * processing.io.width // 8 for count in pages]
             timing = time_program(page_program(device, sizes), device)
             nanoseconds = max(nanoseconds, float(timing.time_ns))
@@ -319,8 +384,12 @@ def memory_arrivals(unit: Part | SimRequest, memory: str, step: Decode) -> tuple
     device = load_memory(memory)
     gap_cycles = int(np.ceil(unit.latency["last_k_to_first_v"] / processing.clock_mhz * 1e6 / device.clock_ps))
     # All banks read the same rows. A bank with fewer tokens drops the data that its neighbours read for their last.
-    timings = {count: pam_pu.measured_timing(processing, memory, [Step(count, step.head_dim, queries=step.queries)],
-                                             gap_cycles=gap_cycles) for count in set(counts)}
+    timings = {
+        count: pam_pu.measured_timing(
+            processing, memory, [Step(count, step.head_dim, queries=step.queries)], gap_cycles=gap_cycles
+        )
+        for count in set(counts)
+    }
     return float(timings[max(counts)][0].time_ns), [timings[count][1] for count in counts]
 
 
@@ -345,10 +414,13 @@ def bench(request: SimRequest) -> CompositionResult:
     main = random_decode(config, spread(config, workload.tokens), workload.head_dim, rng, queries=queries)
     nanoseconds, arrivals = memory_arrivals(request, workload.memory, main)
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [Episode([main])])
-    paced = campaign.run("memory", [Episode([main], arrival=arrivals)], f"data at the cycles of {device.name}", waves=True)
+    paced = campaign.run(
+        "memory", [Episode([main], arrival=arrivals)], f"data at the cycles of {device.name}", waves=True
+    )
     # Episodes of a large composition are long ones: as much work as a bank group has.
     campaign.stress(lambda count: stress_episodes(config, rng, count), max(2, 48 // config.units))
 
@@ -373,7 +445,9 @@ def bench(request: SimRequest) -> CompositionResult:
             memory_time_ns=round(nanoseconds, 3),
             stall_cycles=paced.stall_cycles(0),
             drain_cycles=paced.drain_cycles(0),
-            utilisation=round(paced.ideal_cycles(0) * clocks / paced_cycles, 6)))
+            utilisation=round(paced.ideal_cycles(0) * clocks / paced_cycles, 6),
+        ),
+    )
 
 
 def attention_error(config: Config, result: Reduced, q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -385,15 +459,27 @@ def attention_error(config: Config, result: Reduced, q: np.ndarray, k: np.ndarra
 # ---- A tree of reduction units alone ------------------------------------------------------------------------------------
 
 
-def random_partials(config: PamReductionTreeConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator,
-                    kind: str = "scaled", queries: int = 1) -> list[Partial]:
+def random_partials(
+    config: PamReductionTreeConfig,
+    counts: Sequence[int],
+    head_dim: int,
+    rng: np.random.Generator,
+    kind: str = "scaled",
+    queries: int = 1,
+) -> list[Partial]:
     """Partial results of every source; ``kind`` as for :func:`bankside.cosim.pam_ru.random_merge`."""
     one = PamRuConfig(**{**merger(config.unit, 2).model_dump(), "sources": 1})
     return [pam_ru.random_merge(one, [count], head_dim, rng, kind=kind, queries=queries).sources[0] for count in counts]
 
 
-def tree_simulate(config: PamReductionTreeConfig, verilog: str, steps: Sequence[tuple[list[Partial], bool]], *, top: str,
-                  **options: Any) -> Outcome:
+def tree_simulate(
+    config: PamReductionTreeConfig,
+    verilog: str,
+    steps: Sequence[tuple[list[Partial], bool]],
+    *,
+    top: str,
+    **options: Any,
+) -> Outcome:
     """Run steps one after the other, an epoch each. A step is the partial results of every source, and whether the
     result is normalised."""
     unit = config.unit
@@ -427,13 +513,24 @@ def tree_bench(request: SimRequest) -> TreeResult:
     main = random_partials(config, [1] * config.inputs, head_dim, rng, queries=config.unit.queries)
 
     def random_steps() -> list[tuple[list[Partial], bool]]:
-        return [(random_partials(config, rng.choice([1, 1, 2, 3], config.inputs).tolist(),
-                                 int(rng.choice([head_dim, config.unit.lanes])), rng, kind,
-                                 pam_ru.drawn_queries(config.unit, rng)), bool(n % 2))
-                for n, kind in enumerate(kinds)]
+        return [
+            (
+                random_partials(
+                    config,
+                    rng.choice([1, 1, 2, 3], config.inputs).tolist(),
+                    int(rng.choice([head_dim, config.unit.lanes])),
+                    rng,
+                    kind,
+                    pam_ru.drawn_queries(config.unit, rng),
+                ),
+                bool(n % 2),
+            )
+            for n, kind in enumerate(kinds)
+        ]
 
-    campaign = Campaign(request, lambda steps, **options: tree_simulate(config, request.verilog, steps, top=request.module,
-                                                                        **options))
+    campaign = Campaign(
+        request, lambda steps, **options: tree_simulate(config, request.verilog, steps, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [(main, True), (main, False)], waves=True)
     campaign.run("stalls", random_steps())
     campaign.run("lazy_output", random_steps())
@@ -452,4 +549,5 @@ def tree_bench(request: SimRequest) -> TreeResult:
         ideal_cycles=ideal,
         utilisation=round(ideal / full.cycles(0), 6),
         max_abs_error=float(error.max()),
-        rms_error=float(np.sqrt(np.mean(error**2))))
+        rms_error=float(np.sqrt(np.mean(error**2))),
+    )

@@ -63,9 +63,10 @@ class Case:
         """Tokens for which each tier has room, just enough for all. A share that is not 0 has at least one token."""
         total = sum(self.shares)
         if min(self.shares) < 0 or not total:
-            raise ConfigError("shares must be three numbers of at least 0, not all 0, not "
-                              + ":".join(map(str, self.shares)))
-        ends = [-(-self.tokens * sum(self.shares[:n + 1]) // total) for n in range(3)]
+            raise ConfigError(
+                "shares must be three numbers of at least 0, not all 0, not " + ":".join(map(str, self.shares))
+            )
+        ends = [-(-self.tokens * sum(self.shares[: n + 1]) // total) for n in range(3)]
         return np.diff([0, *ends]).tolist()
 
 
@@ -91,7 +92,7 @@ def placed(case: Case, units: int, page_tokens: int, rng: np.random.Generator) -
     """
     table = KvTable([TierShape(name, 1, 1, slots) for name, slots in zip(TIERS, case.slots(), strict=True)])
     table.add([case.tokens])
-    table.importance[:case.tokens] = rng.exponential(size=case.tokens)
+    table.importance[: case.tokens] = rng.exponential(size=case.tokens)
     ratios = load(RATIOS, RatioTable).models["default"]
     table.schedule(ratios.x, ratios.y, most=case.tokens)
     where = table.places()
@@ -101,7 +102,9 @@ def placed(case: Case, units: int, page_tokens: int, rng: np.random.Generator) -
         mine = mine[np.argsort(table.slot[where[mine]])]
         slot = table.slot[where[mine]].astype(np.int64)
         # The SSD's pages go to the units in turn, as the layout gives them to dies.
-        layout = TIERS[name].model_copy(update={"banks": units, **({"interleave": page_tokens} if name == "ssd" else {})})
+        layout = TIERS[name].model_copy(
+            update={"banks": units, **({"interleave": page_tokens} if name == "ssd" else {})}
+        )
         bank = layout.place(slot).bank
         out.append([mine[bank == unit] for unit in range(units)])
     return out
@@ -140,8 +143,15 @@ class StepResult:
         return self.reduction_ns / self.time_ns
 
 
-def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int = 1, stalls: float = 0.0,
-              memories: dict[str, str] | None = None) -> tuple[list[StepResult], dict[str, Outcome]]:
+def run_cases(
+    parts: Parts,
+    cases: Sequence[Case],
+    head_dim: int,
+    *,
+    seed: int = 1,
+    stalls: float = 0.0,
+    memories: dict[str, str] | None = None,
+) -> tuple[list[StepResult], dict[str, Outcome]]:
     """Simulate cases. Each tier has one simulation for all cases, and then one simulation does all merges.
 
     Parameters
@@ -156,22 +166,29 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
     units, io = parts.hbm.config.units, parts.hbm.config.processing.io
     for name, part in parts.tiers.items():
         if part.config.units != units or part.config.reduction.lanes != parts.merge.config.unit.lanes:
-            raise ConfigError(f"{name}: {part.config.units} units and results of {part.config.reduction.lanes} lanes; "
-                              f"hbm has {units} units, the merge {parts.merge.config.unit.lanes} lanes")
+            raise ConfigError(
+                f"{name}: {part.config.units} units and results of {part.config.reduction.lanes} lanes; "
+                f"hbm has {units} units, the merge {parts.merge.config.unit.lanes} lanes"
+            )
     page_tokens = parts.ssd.config.processing.tile_tokens
     data = [random_data(case, head_dim, io, rng) for case in cases]
     places = [placed(case, units, page_tokens, rng) for case in cases]
     outcomes, figures = {}, {}
     memory_ns: dict[str, list[float]] = {}
     for number, (name, part) in enumerate(parts.tiers.items()):
-        steps = [Decode(q, [k[t] for t in place[number]], [v[t] for t in place[number]], normalise=False)
-                 for (q, k, v), place in zip(data, places, strict=True)]
+        steps = [
+            Decode(q, [k[t] for t in place[number]], [v[t] for t in place[number]], normalise=False)
+            for (q, k, v), place in zip(data, places, strict=True)
+        ]
         timed = [memory_arrivals(part, (memories or {}).get(name, TIERS[name].memory), step) for step in steps]
         memory_ns[name] = [nanoseconds for nanoseconds, _ in timed]
         episodes = [Episode([step], arrival=arrival) for step, (_, arrival) in zip(steps, timed, strict=True)]
-        outcomes[name] = simulate(part.config, part.verilog, episodes, top=part.module, stalls=stalls, seed=seed + number)
-        figures[name] = [_figures(part.config, outcomes[name], n, memory_ns[name][n], step)
-                         for n, step in enumerate(steps)]
+        outcomes[name] = simulate(
+            part.config, part.verilog, episodes, top=part.module, stalls=stalls, seed=seed + number
+        )
+        figures[name] = [
+            _figures(part.config, outcomes[name], n, memory_ns[name][n], step) for n, step in enumerate(steps)
+        ]
     queries = [case.queries for case in cases]
     outcomes["merge"] = _merge(parts, outcomes, queries, seed=seed + 3, stalls=stalls)
 
@@ -184,10 +201,20 @@ def run_cases(parts: Parts, cases: Sequence[Case], head_dim: int, *, seed: int =
         with np.errstate(all="ignore"):
             error = attention_error(parts.hbm.config, outcomes["merge"].expected[n], q, k, v)
         slowest = max(t.time_ns for t in tiers.values())
-        merge = DecodeMerge(clock_mhz=clock, end_cycle=end, cycles=end - int(np.floor(slowest * clock / 1e3)),
-                            time_ns=round(time_ns, 3))
-        out.append(StepResult(case, tiers, merge, time_ns, time_ns - max(t.local_ns for t in tiers.values()),
-                              float(error.max()), float(np.sqrt(np.mean(error**2)))))
+        merge = DecodeMerge(
+            clock_mhz=clock, end_cycle=end, cycles=end - int(np.floor(slowest * clock / 1e3)), time_ns=round(time_ns, 3)
+        )
+        out.append(
+            StepResult(
+                case,
+                tiers,
+                merge,
+                time_ns,
+                time_ns - max(t.local_ns for t in tiers.values()),
+                float(error.max()),
+                float(np.sqrt(np.mean(error**2))),
+            )
+        )
     return out, outcomes
 
 
@@ -199,10 +226,17 @@ def _figures(config: PamBankGroupConfig, outcome: Outcome, number: int, memory_n
     end = log.end_cycle + 1
     ideal = outcome.ideal_cycles(number) * config.processing.burst_clocks(step.queries)
     return DecodeTier(
-        tokens=sum(step.tokens), clock_mhz=config.clock_mhz, memory_time_ns=round(memory_ns, 3), local_cycles=local,
-        reduction_cycles=end - local, cycles=end, stall_cycles=outcome.stall_cycles(number),
-        utilisation=round(ideal / end, 6), local_ns=round(local / config.clock_mhz * 1e3, 3),
-        time_ns=round(end / config.clock_mhz * 1e3, 3))
+        tokens=sum(step.tokens),
+        clock_mhz=config.clock_mhz,
+        memory_time_ns=round(memory_ns, 3),
+        local_cycles=local,
+        reduction_cycles=end - local,
+        cycles=end,
+        stall_cycles=outcome.stall_cycles(number),
+        utilisation=round(ideal / end, 6),
+        local_ns=round(local / config.clock_mhz * 1e3, 3),
+        time_ns=round(end / config.clock_mhz * 1e3, 3),
+    )
 
 
 def _merge(parts: Parts, tiers: Mapping[str, Outcome], queries: Sequence[int], **options: Any) -> Outcome:
@@ -217,11 +251,21 @@ def _merge(parts: Parts, tiers: Mapping[str, Outcome], queries: Sequence[int], *
         beats = outcome.vectors // sum(queries)
         cycle = outcome.run.output_cycles["result"] + 1
         arrival = np.ceil(cycle * config.clock_mhz / part.config.clock_mhz - 1e-9).astype(np.int64) + CROSSING_CYCLES
-        items[f"source_{number}"] = Items.of(outcome.run.outputs["result"], cycle=arrival,
-                                             epoch=np.repeat(np.arange(cases), beats * np.array(queries)))
-    results = [tier_merge(config, [tiers[name].expected[n] for name in parts.tiers], normalise=True) for n in range(cases)]
-    return played(config, parts.merge.verilog, parts.merge.module, answered(config.unit, items, [1] * cases, results),
-                  results, [f"source_{number}" for number in range(len(parts.tiers))], **options)
+        items[f"source_{number}"] = Items.of(
+            outcome.run.outputs["result"], cycle=arrival, epoch=np.repeat(np.arange(cases), beats * np.array(queries))
+        )
+    results = [
+        tier_merge(config, [tiers[name].expected[n] for name in parts.tiers], normalise=True) for n in range(cases)
+    ]
+    return played(
+        config,
+        parts.merge.verilog,
+        parts.merge.module,
+        answered(config.unit, items, [1] * cases, results),
+        results,
+        [f"source_{number}" for number in range(len(parts.tiers))],
+        **options,
+    )
 
 
 def corner_cases(tokens: int = 96, queries: int = 1) -> list[Case]:
@@ -231,8 +275,11 @@ def corner_cases(tokens: int = 96, queries: int = 1) -> list[Case]:
     """
     flags = [(n >> 2 & 1, n >> 1 & 1, n & 1) for n in range(1, 7)]
     alone = [(1, 0, 0), (0, 1, 0), (0, 0, 1)]
-    cases = [*(Case(tokens, shares) for shares in flags), *(Case(1, shares) for shares in alone),
-             *(Case(tokens, (1, 1, 1), kind) for kind in KINDS)]
+    cases = [
+        *(Case(tokens, shares) for shares in flags),
+        *(Case(1, shares) for shares in alone),
+        *(Case(tokens, (1, 1, 1), kind) for kind in KINDS),
+    ]
     return [replace(case, queries=queries - n % queries) for n, case in enumerate(cases)]
 
 
@@ -249,19 +296,34 @@ def tiers_of(request: SimRequest) -> Parts:
         unit = config.unit
         query_bytes = unit.queries * unit.max_head_dim * unit.io.width // 8
         reduction = {**unit.model_dump(exclude={"clock_mhz"}), "sources": 2}
-        processing = {"lanes": unit.lanes, "queries": unit.queries, "format": unit.format, "acc_format": unit.acc_format,
-                      "max_head_dim": unit.max_head_dim, "query_bytes": query_bytes,
-                      "buffer_bytes": query_bytes + 2 * unit.beat_bytes, "tile_tokens": 4, "score_storage": "separate",
-                      "score_tiles": 1, "output_skid_beats": 4}
+        processing = {
+            "lanes": unit.lanes,
+            "queries": unit.queries,
+            "format": unit.format,
+            "acc_format": unit.acc_format,
+            "max_head_dim": unit.max_head_dim,
+            "query_bytes": query_bytes,
+            "buffer_bytes": query_bytes + 2 * unit.beat_bytes,
+            "tile_tokens": 4,
+            "score_storage": "separate",
+            "score_tiles": 1,
+            "output_skid_beats": 4,
+        }
         for name, score in zip(sets, config.score_formats, strict=True):
-            keys = {part: {**values, "score_format": score} for part, values in (("processing", processing),
-                                                                                 ("reduction", reduction))}
-            sets[name] = ("groups=1",) * (name == "ssd") + tuple(f"{part}.{key}={value}" for part, values in keys.items()
-                                                                 for key, value in values.items())
+            keys = {
+                part: {**values, "score_format": score}
+                for part, values in (("processing", processing), ("reduction", reduction))
+            }
+            sets[name] = ("groups=1",) * (name == "ssd") + tuple(
+                f"{part}.{key}={value}" for part, values in keys.items() for key, value in values.items()
+            )
     merge = Part(config, request.verilog, request.module, request.latency)
-    return Parts(request.part("pam-bank-group", "pam-hbm", sets["hbm"]),
-                 request.part("pam-bank-group", "pam-ddr", sets["ddr"]),
-                 request.part("pam-ssd-controller", "pam-ssd", sets["ssd"]), merge)
+    return Parts(
+        request.part("pam-bank-group", "pam-hbm", sets["hbm"]),
+        request.part("pam-bank-group", "pam-ddr", sets["ddr"]),
+        request.part("pam-ssd-controller", "pam-ssd", sets["ssd"]),
+        merge,
+    )
 
 
 def bench(request: SimRequest) -> DecodeResult:
@@ -274,16 +336,19 @@ def bench(request: SimRequest) -> DecodeResult:
     workload: DecodeWorkload = request.workload
     workload.check(request.config)
     queries = request.config.unit.queries
-    corners = corner_cases(queries=queries)[-1 if request.quick else 0:]
+    corners = corner_cases(queries=queries)[-1 if request.quick else 0 :]
     cases = [Case(workload.tokens, parse_shares(workload.shares), workload.data, queries), *corners]
     request.progress("generating the tiers")
     parts = tiers_of(request)
     # A level receives the output of the level before, so a run consists of all levels, each with its own outcome.
-    campaign: Campaign[Outcome] = Campaign(request, lambda tiers, **options: _merge(
-        parts, tiers, [case.queries for case in cases], **options))
+    campaign: Campaign[Outcome] = Campaign(
+        request, lambda tiers, **options: _merge(parts, tiers, [case.queries for case in cases], **options)
+    )
     steps: list[StepResult] = []
-    for run, text, seed, stalls in (("memory", "data at the cycles of the memories", request.seed, 0.0),
-                                    ("stalls", "random stalls and back-pressure", request.seed + 4, 0.35))[request.quick:]:
+    for run, text, seed, stalls in (
+        ("memory", "data at the cycles of the memories", request.seed, 0.0),
+        ("stalls", "random stalls and back-pressure", request.seed + 4, 0.35),
+    )[request.quick :]:
         request.progress(f"simulating: {text}")
         results, outcomes = run_cases(parts, cases, workload.head_dim, seed=seed, stalls=stalls)
         for level, outcome in outcomes.items():
@@ -301,8 +366,17 @@ def bench(request: SimRequest) -> DecodeResult:
         merge=main.merge,
         max_abs_error=main.max_abs_error,
         rms_error=main.rms_error,
-        cases=[DecodeCase(tokens=s.case.tokens, shares=":".join(map(str, s.case.shares)), data=s.case.kind,
-                          queries=s.case.queries, time_ns=round(s.time_ns, 3), max_abs_error=s.max_abs_error)
-               for s in steps],
+        cases=[
+            DecodeCase(
+                tokens=s.case.tokens,
+                shares=":".join(map(str, s.case.shares)),
+                data=s.case.kind,
+                queries=s.case.queries,
+                time_ns=round(s.time_ns, 3),
+                max_abs_error=s.max_abs_error,
+            )
+            for s in steps
+        ],
         queries=queries,
-        cycles=main.merge.end_cycle)
+        cycles=main.merge.end_cycle,
+    )

@@ -89,8 +89,9 @@ class Outcome(Played):
 PATTERNS: dict[str, int] = {"sequential": 256, "spread": 64, "runs-32": 32, "runs-8": 8, "random": 1, "one-bank": 0}
 
 
-def pattern(side: MemorySide, token_bytes: int, name: str, count: int,
-            rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+def pattern(
+    side: MemorySide, token_bytes: int, name: str, count: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray]:
     """Groups and slots of ``count`` tokens (fewer in ``one-bank`` if it has fewer rows). No place occurs twice. Runs
     lie anywhere in the memory."""
     layout = side.layout
@@ -120,8 +121,11 @@ def _wrapper(config: PamInterfaceConfig, top: str) -> str:
     ports, pins = ["input clk", "input rst"], [".clk(clk)", ".rst(rst)"]
     for port in config.ports():
         there, back = ("input", "output") if port.is_input else ("output", "input")
-        ports += [f"{there} [{port.layout.bits - 1}:0] {port.name}_payload", f"{there} {port.name}_valid",
-                  f"{back} {port.name}_ready"]
+        ports += [
+            f"{there} [{port.layout.bits - 1}:0] {port.name}_payload",
+            f"{there} {port.name}_valid",
+            f"{back} {port.name}_ready",
+        ]
         pins += [f".{port.name}__{part}({port.name}_{part})" for part in ("payload", "valid", "ready")]
     return f"module bench ({', '.join(ports)});\n  {top} dut ({', '.join(pins)});\nendmodule\n"
 
@@ -147,8 +151,15 @@ def _memory_files(folder: Path, config: PamInterfaceConfig, name: str) -> None:
         tables, numbering = make_tables(memory)
         image = make_image(tables)
         targets = {way: numbering.targets[command] for way, command in (("read", "RD"), ("write", "WR"))}
-        sizes = [numbering.slots, numbering.ring_times, int(tables.bank.max()) + 1, CONTROLLER_QUEUE,
-                 round(memory.clock_ps * 1000), int(memory.dual_issue), 0]
+        sizes = [
+            numbering.slots,
+            numbering.ring_times,
+            int(tables.bank.max()) + 1,
+            CONTROLLER_QUEUE,
+            round(memory.clock_ps * 1000),
+            int(memory.dual_issue),
+            0,
+        ]
     else:
         image, targets = np.zeros(1), {"read": np.zeros(1), "write": np.zeros(1)}
         sizes = [0, 0, 0, CONTROLLER_QUEUE, 1_000_000, 0, 20]
@@ -159,9 +170,18 @@ def _memory_files(folder: Path, config: PamInterfaceConfig, name: str) -> None:
 
     seen = side.commands
     places = {field.name: (low, field.bits) for low, field in commands.items()}
-    _numbers(folder / f"{name}_side.bin", [
-        *(number for part in ("group", "bank", "row", "column", "chips") for number in places.get(part, (0, 0))),
-        seen.lockstep, side.banks, side.rows, side.columns, side.beats, side.port_bytes * side.chips])
+    _numbers(
+        folder / f"{name}_side.bin",
+        [
+            *(number for part in ("group", "bank", "row", "column", "chips") for number in places.get(part, (0, 0))),
+            seen.lockstep,
+            side.banks,
+            side.rows,
+            side.columns,
+            side.beats,
+            side.port_bytes * side.chips,
+        ],
+    )
 
 
 @contextmanager
@@ -208,8 +228,8 @@ def own_ns(program: Path, config: PamInterfaceConfig, name: str, tokens: Tokens)
 
     new_bank = np.r_[True, np.diff(state[by_row]) != 0]
     new_row = new_bank | np.r_[True, np.diff(row[by_row]) != 0]
-    turn = rank(new_bank, new_row)                           # number of the row among those of its bank
-    place = rank(new_row, np.ones(len(by_row), np.int64))    # number of the access in its row
+    turn = rank(new_bank, new_row)  # number of the row among those of its bank
+    place = rank(new_row, np.ones(len(by_row), np.int64))  # number of the access in its row
     bank, unit = state % side.banks, state // side.banks
     orders = (np.arange(len(flat)), np.lexsort((place, state, turn)), np.lexsort((unit, place, bank, turn)))
     times = []
@@ -221,9 +241,20 @@ def own_ns(program: Path, config: PamInterfaceConfig, name: str, tokens: Tokens)
     return min(times)
 
 
-def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.ndarray, *, top: str = "pam_interface",
-             stalls: float = 0.0, seed: int = 1, order: bool = True, waves: Path | None = None, power_up: str = "zeros",
-             resets: int = 0) -> Outcome:
+def simulate(
+    config: PamInterfaceConfig,
+    verilog: str,
+    tokens: Tokens,
+    data: np.ndarray,
+    *,
+    top: str = "pam_interface",
+    stalls: float = 0.0,
+    seed: int = 1,
+    order: bool = True,
+    waves: Path | None = None,
+    power_up: str = "zeros",
+    resets: int = 0,
+) -> Outcome:
     """Move tokens through the RTL; compare every byte written, every tag, and the order of all commands.
 
     With ``power_up="random"`` or ``resets`` everything is first simulated from zeros, with no further reset. From other
@@ -248,14 +279,16 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     expected = transfer(config, image, tokens)
     own = {name: own_ns(program, config, name, tokens) for name in ("source", "destination")}
     accesses = len(expected.address)
-    commands = (int(bundles(config, tokens)[-1]) + 1 if destination.chips > 1 else len(tokens)) \
-        * destination.layout.accesses_of_token(config.token_bytes)
+    commands = (
+        int(bundles(config, tokens)[-1]) + 1 if destination.chips > 1 else len(tokens)
+    ) * destination.layout.accesses_of_token(config.token_bytes)
     clock_ns = 1e3 / config.clock_mhz
     slack = 1.0 if not stalls else 8.0 / (1.0 - stalls) ** 2
     guards = len(tokens) * (
         (source.read_bank_cycles + source.read_recovery_cycles) * len(source.fragments(config.token_bytes))
         + (destination.write_bank_cycles + destination.write_recovery_cycles)
-        * len(destination.fragments(config.token_bytes)))
+        * len(destination.fragments(config.token_bytes))
+    )
     limit = int((sum(own.values()) / clock_ns * 4 + guards) * slack + 100_000)
     with _folder() as folder:
         for name in ("source", "destination"):
@@ -267,12 +300,30 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
         _bytes(folder / "descriptors.bin", descriptors)
 
         def run(random: bool, cuts: Sequence[int]) -> tuple[dict[str, float], list[dict[str, np.ndarray]]]:
-            _numbers(folder / "run.bin", [round(1e9 / config.clock_mhz), seed, min(int(stalls * 2**32), 2**32 - 1), limit,
-                                          commands, random, descriptors.shape[1], config.beat_layout.offset("last")])
+            _numbers(
+                folder / "run.bin",
+                [
+                    round(1e9 / config.clock_mhz),
+                    seed,
+                    min(int(stalls * 2**32), 2**32 - 1),
+                    limit,
+                    commands,
+                    random,
+                    descriptors.shape[1],
+                    config.beat_layout.offset("last"),
+                ],
+            )
             _numbers(folder / "resets.bin", cuts)
             told = _run([str(program), "unit", *model_arguments(), str(folder)], top)
-            logs = [{name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8").reshape(-1, size)
-                     for name, size in LOGS.items()} for part in range(len(cuts) + 1)]
+            logs = [
+                {
+                    name: np.fromfile(folder / f"{name}.{part}.out", "u1" if name == "data" else "<i8").reshape(
+                        -1, size
+                    )
+                    for name, size in LOGS.items()
+                }
+                for part in range(len(cuts) + 1)
+            ]
             return told, [{**log, "data": _meant(destination, log["writes"], log["data"])} for log in logs]
 
         differences: list[str] = []
@@ -300,13 +351,16 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
             notes.append(note)
         return int(not right)
 
-    wrong += check(told["done"] == len(tokens),
-                   f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles")
+    wrong += check(
+        told["done"] == len(tokens), f"{int(told['done'])} of {len(tokens)} tokens done in {int(told['cycles'])} cycles"
+    )
     wrong += check(told["faults"] == 0, f"{int(told['faults'])} breaches of the stream contract")
     wrong += check(told["unknown"] == 0, f"{int(told['unknown'])} reads of places that hold no token")
     tags = logs["done"]
-    wrong += check(bool((np.sort(tags[:, 1]) == np.sort(tokens.tag)).all()) if len(tags) == len(tokens) else False,
-                   "the tags done are not those of the tokens, each once")
+    wrong += check(
+        bool((np.sort(tags[:, 1]) == np.sort(tokens.tag)).all()) if len(tags) == len(tokens) else False,
+        "the tags done are not those of the tokens, each once",
+    )
     written = logs["writes"]
     addresses, blocks = _by_chip(destination, written, logs["data"].ravel())
     by_address = np.argsort(addresses, kind="stable")
@@ -314,8 +368,11 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
     first = None
     if len(addresses) != accesses or len(written) != commands or (addresses != expected.address).any():
         right, twice = len(np.intersect1d(addresses, expected.address)), len(addresses) - len(np.unique(addresses))
-        wrong += check(False, f"{len(written)} writes with {len(addresses)} data, {right} of the {accesses} addresses "
-                              f"expected, {twice} more than once")
+        wrong += check(
+            False,
+            f"{len(written)} writes with {len(addresses)} data, {right} of the {accesses} addresses "
+            f"expected, {twice} more than once",
+        )
     else:
         bad = np.flatnonzero((blocks != expected.block).any(axis=1))
         wrong += len(bad)
@@ -328,12 +385,22 @@ def simulate(config: PamInterfaceConfig, verilog: str, tokens: Tokens, data: np.
         wrong += check(not note, note)
     first = first or (notes[0] if notes else None)
     done = tags[:, 0]
-    return Outcome(StreamRun({}, [], int(told["cycles"]), seconds, kept), accesses, wrong, first, notes, config=config,
-                   tokens=len(tokens), time_ns=told["ps"] / 1e3, source_own_ns=own["source"],
-                   destination_own_ns=own["destination"],
-                   first_done_ns=float(done.min() * clock_ns) if len(done) else 0.0,
-                   read_openings=int(told["read_openings"]), write_openings=int(told["write_openings"]),
-                   written=Image(addresses, blocks))
+    return Outcome(
+        StreamRun({}, [], int(told["cycles"]), seconds, kept),
+        accesses,
+        wrong,
+        first,
+        notes,
+        config=config,
+        tokens=len(tokens),
+        time_ns=told["ps"] / 1e3,
+        source_own_ns=own["source"],
+        destination_own_ns=own["destination"],
+        first_done_ns=float(done.min() * clock_ns) if len(done) else 0.0,
+        read_openings=int(told["read_openings"]),
+        write_openings=int(told["write_openings"]),
+        written=Image(addresses, blocks),
+    )
 
 
 #: Logs that the program writes of a run, and the numbers in an entry. The first number is the clock cycle, except in
@@ -356,7 +423,7 @@ def _differences(plain: dict[str, np.ndarray], logs: dict[str, np.ndarray], cloc
     for name, got in logs.items():
         want = plain[name]
         if clock is not None:
-            want = want[:len(got)] if name == "data" else want[want[:, 0] < clock]
+            want = want[: len(got)] if name == "data" else want[want[:, 0] < clock]
         both = min(len(got), len(want))
         wrong = np.flatnonzero((got[:both] != want[:both]).any(axis=1))
         if len(wrong) or len(got) != len(want):
@@ -388,7 +455,7 @@ def _by_chip(side: MemorySide, written: np.ndarray, data: np.ndarray) -> tuple[n
     size = side.access_bytes * side.chips
     whole = min(len(written), len(data) // size)
     group, inner = np.divmod(written[:whole, 1], side.banks * side.rows * side.columns)
-    blocks = data[:whole * size].reshape(whole, side.beats, side.chips, side.port_bytes).transpose(0, 2, 1, 3)
+    blocks = data[: whole * size].reshape(whole, side.beats, side.chips, side.port_bytes).transpose(0, 2, 1, 3)
     command, chip = np.nonzero(written[:whole, 2, None] >> np.arange(side.chips) & 1)
     addresses = (group[command] * side.chips + chip) * (side.banks * side.rows * side.columns) + inner[command]
     return addresses * side.access_bytes, blocks[command, chip].reshape(-1, side.access_bytes)
@@ -404,6 +471,7 @@ def _descriptors(config: PamInterfaceConfig, tokens: Tokens) -> np.ndarray:
 
 def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, np.ndarray]) -> str:
     """The first command that differs from the order of the schedulers' model, as text; empty if there is none."""
+
     def flat(side: MemorySide, a: Any) -> int:
         return ((a.group * side.banks + a.bank) * side.rows + a.row) * side.columns + a.column
 
@@ -414,7 +482,9 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
         for k, (got, want) in enumerate(zip(log[:, 1].tolist(), chosen, strict=False)):
             if got != flat(side, want):
                 return f"{what} command {k}: address {got}, the model's choice is {flat(side, want)}"
-        return "" if len(chosen) == len(log) else f"{what} command {len(chosen)}: at a cycle in which the model has none"
+        return (
+            "" if len(chosen) == len(log) else f"{what} command {len(chosen)}: at a cycle in which the model has none"
+        )
 
     source, destination = config.source, config.destination
     reads, writes = logs["reads"], logs["writes"]
@@ -424,8 +494,14 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
         members[bundle].append(token)
     # The sender orders bundles, each from the cycle on in which its last token is described.
     read_as = members if source.chips > 1 else [[token] for token in range(len(tokens))]
-    arrivals = ((int(logs["accept"][them[-1], 0]), int(tokens.source_group[them[0]]) // source.chips,
-                 int(tokens.source_slot[them[0]])) for them in read_as)
+    arrivals = (
+        (
+            int(logs["accept"][them[-1], 0]),
+            int(tokens.source_group[them[0]]) // source.chips,
+            int(tokens.source_slot[them[0]]),
+        )
+        for them in read_as
+    )
     model = model_of(source, config.reorder_depth, source.read_bank_cycles, source.read_recovery_cycles)
     chosen = replay(model, arrivals, reads[:, 0].tolist())
     if note := first_wrong("read", reads, chosen, source):
@@ -437,8 +513,13 @@ def _compare_order(config: PamInterfaceConfig, tokens: Tokens, logs: dict[str, n
         for token in read_as[access.token] if access.last else ():
             left[number[token]] -= 1
             if destination.chips == 1 or not left[number[token]]:
-                offers.append((cycle + complete_latency(config), int(tokens.destination_group[token]) // destination.chips,
-                               int(tokens.destination_slot[token])))
+                offers.append(
+                    (
+                        cycle + complete_latency(config),
+                        int(tokens.destination_group[token]) // destination.chips,
+                        int(tokens.destination_slot[token]),
+                    )
+                )
     model = model_of(destination, config.write_depth, destination.write_bank_cycles, destination.write_recovery_cycles)
     return first_wrong("write", writes, replay(model, offers, writes[:, 0].tolist()), destination)
 
@@ -447,8 +528,9 @@ def random_data(count: int, config: PamInterfaceConfig, rng: np.random.Generator
     return rng.integers(0, 256, (count, config.token_bytes), np.uint8)
 
 
-def random_tokens(config: PamInterfaceConfig, name: str, count: int, rng: np.random.Generator,
-                  destination: str | None = None) -> Tokens:
+def random_tokens(
+    config: PamInterfaceConfig, name: str, count: int, rng: np.random.Generator, destination: str | None = None
+) -> Tokens:
     """Tokens of a pattern (another one at the destination if given)."""
     source = pattern(config.source, config.token_bytes, name, count, rng)
     target = pattern(config.destination, config.token_bytes, destination or name, count, rng)
@@ -458,8 +540,15 @@ def random_tokens(config: PamInterfaceConfig, name: str, count: int, rng: np.ran
     return Tokens(source[0][:size], source[1][:size], target[0][:size], target[1][:size], tags)
 
 
-def migrate(stages: Sequence[tuple[PamInterfaceConfig, str]], count: int, *, stalls: float = 0.0, seed: int = 1,
-            top: str = "pam_interface", kind: str = "runs-8") -> list[Outcome]:
+def migrate(
+    stages: Sequence[tuple[PamInterfaceConfig, str]],
+    count: int,
+    *,
+    stalls: float = 0.0,
+    seed: int = 1,
+    top: str = "pam_interface",
+    kind: str = "runs-8",
+) -> list[Outcome]:
     """Move tokens through several interfaces, one after the other. Each interface reads the data that the one before
     wrote.
 
@@ -498,8 +587,9 @@ def bench(request: SimRequest) -> PamInterfaceResult:
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: TransferWorkload = request.workload
-    campaign = Campaign(request, lambda work, **options: simulate(config, request.verilog, *work, top=request.module,
-                                                                  **options))
+    campaign = Campaign(
+        request, lambda work, **options: simulate(config, request.verilog, *work, top=request.module, **options)
+    )
     program = _program(config, request.verilog, request.module)
     patterns: dict[str, PatternFigures] = {}
     for name in PATTERNS:
@@ -510,16 +600,23 @@ def bench(request: SimRequest) -> PamInterfaceResult:
         data = random_data(fewer, config, rng)
         outcome = campaign.run(name, (tokens, data), waves=name == "sequential")
         patterns[name] = PatternFigures(
-            tokens=fewer, time_ns=round(outcome.time_ns, 1), gb_per_s=round(outcome.bytes_per_ns, 4),
-            source_own_ns=round(outcome.source_own_ns, 1), destination_own_ns=round(outcome.destination_own_ns, 1),
-            fraction=round(outcome.fraction, 4), first_done_ns=round(outcome.first_done_ns, 1),
-            read_openings=outcome.read_openings, write_openings=outcome.write_openings, cpu_ns=round(outcome.cpu_ns, 1),
-            cpu_ratio=round(outcome.cpu_ns / outcome.time_ns, 2))
+            tokens=fewer,
+            time_ns=round(outcome.time_ns, 1),
+            gb_per_s=round(outcome.bytes_per_ns, 4),
+            source_own_ns=round(outcome.source_own_ns, 1),
+            destination_own_ns=round(outcome.destination_own_ns, 1),
+            fraction=round(outcome.fraction, 4),
+            first_done_ns=round(outcome.first_done_ns, 1),
+            read_openings=outcome.read_openings,
+            write_openings=outcome.write_openings,
+            cpu_ns=round(outcome.cpu_ns, 1),
+            cpu_ratio=round(outcome.cpu_ns / outcome.time_ns, 2),
+        )
         if not outcome.mismatches:
-            few = Tokens(*(values[:max(1, fewer // 8)] for values in vars(tokens).values()))
-            campaign.run(f"{name}, stalls", (few, data[:len(few)]), stalls=0.4)
+            few = Tokens(*(values[: max(1, fewer // 8)] for values in vars(tokens).values()))
+            campaign.run(f"{name}, stalls", (few, data[: len(few)]), stalls=0.4)
             if name == "sequential":
-                campaign.run("power_up", (few, data[:len(few)]))
+                campaign.run("power_up", (few, data[: len(few)]))
     main = campaign.outcomes["sequential"]
     quoted = cpu_path().quoted_ms_per_mib * 1e6 * main.bytes / (1 << 20)
     return campaign.result(
@@ -528,4 +625,5 @@ def bench(request: SimRequest) -> PamInterfaceResult:
         utilisation=round(main.fraction, 6),
         rate_fraction=min(1.0, patterns["random"].fraction),
         patterns=patterns,
-        cpu_quoted_ratio=round(quoted / main.time_ns, 1))
+        cpu_quoted_ratio=round(quoted / main.time_ns, 1),
+    )

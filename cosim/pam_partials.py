@@ -12,8 +12,15 @@ from ..constraints.units.pam_partials import PartialKind
 __all__ = ["beat_name", "partial_beats"]
 
 
-def partial_beats(layout: Layout, m: np.ndarray, scalar: np.ndarray, o: np.ndarray, *, kind: PartialKind = PartialKind.SUM,
-                  all_final: bool = True) -> np.ndarray:
+def partial_beats(
+    layout: Layout,
+    m: np.ndarray,
+    scalar: np.ndarray,
+    o: np.ndarray,
+    *,
+    kind: PartialKind = PartialKind.SUM,
+    all_final: bool = True,
+) -> np.ndarray:
     """Payloads of the partial results of a step: uint8, shape ``(beats, payload_bytes)``.
 
     A partial result has m and l of each query, one query after the other. Then it has chunk 0 of O of each query, chunk 1
@@ -44,11 +51,17 @@ def partial_beats(layout: Layout, m: np.ndarray, scalar: np.ndarray, o: np.ndarr
     beats = np.empty((count, (2 + chunks) * queries, layout.payload_bytes), np.uint8)
     each = number(np.arange(queries))
     for place, values, what in ((0, m, PartialKind.MAXIMUM), (1, scalar, kind)):
-        beats[:, place:2 * queries:2] = layout.pack(data=values.ravel(), kind=what, **each).reshape(count, queries, -1)
+        beats[:, place : 2 * queries : 2] = layout.pack(data=values.ravel(), kind=what, **each).reshape(
+            count, queries, -1
+        )
     elements = o.reshape(count, queries, chunks, lanes).swapaxes(1, 2).reshape(-1, lanes)
-    beats[:, 2 * queries:] = layout.pack(
-        data=elements, kind=PartialKind.OUTPUT, last=np.tile(last, count), final=final.ravel(),
-        **number(np.tile(np.arange(queries), chunks))).reshape(count, chunks * queries, -1)
+    beats[:, 2 * queries :] = layout.pack(
+        data=elements,
+        kind=PartialKind.OUTPUT,
+        last=np.tile(last, count),
+        final=final.ravel(),
+        **number(np.tile(np.arange(queries), chunks)),
+    ).reshape(count, chunks * queries, -1)
     return beats.reshape(-1, layout.payload_bytes)
 
 

@@ -23,8 +23,19 @@ from .pam_partials import beat_name, partial_beats
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["Episode", "Outcome", "burst_cycles", "kv_items", "measured_timing", "random_episode", "result_beats",
-           "score_beats", "simulate", "special_numbers", "stimulus"]
+__all__ = [
+    "Episode",
+    "Outcome",
+    "burst_cycles",
+    "kv_items",
+    "measured_timing",
+    "random_episode",
+    "result_beats",
+    "score_beats",
+    "simulate",
+    "special_numbers",
+    "stimulus",
+]
 
 #: Tags of K/V beats: within a phase, and the first beat of a phase (which may have to wait for the phase before it).
 KEY, VALUE, KEY_FIRST, VALUE_FIRST = range(4)
@@ -50,13 +61,20 @@ class Episode:
 
     def partials(self, config: PamPuConfig) -> list[Partials]:
         """Partial results of the model, step by step and query by query. A step of scores has none."""
-        return [part for step, q, k, v in zip(self.steps, self.q, self.k, self.v, strict=True) if not step.scores
-                for part in group_partials(config, np.atleast_2d(q), k, v)]
+        return [
+            part
+            for step, q, k, v in zip(self.steps, self.q, self.k, self.v, strict=True)
+            if not step.scores
+            for part in group_partials(config, np.atleast_2d(q), k, v)
+        ]
 
     def scores(self, config: PamPuConfig) -> list[np.ndarray]:
         """Scores of the model for each step of scores, of shape ``(queries, tokens)``."""
-        return [np.stack([key_scores(config, one, k) for one in np.atleast_2d(q)])
-                for step, q, k in zip(self.steps, self.q, self.k, strict=True) if step.scores]
+        return [
+            np.stack([key_scores(config, one, k) for one in np.atleast_2d(q)])
+            for step, q, k in zip(self.steps, self.q, self.k, strict=True)
+            if step.scores
+        ]
 
 
 @dataclass
@@ -85,8 +103,11 @@ class Outcome(Played):
     @property
     def ideal_cycles(self) -> int:
         """Cycles at one column burst and query per clock and multiplier."""
-        return sum(len(self.config.beats([step])) * self.config.burst_clocks(step.queries) for episode in self.episodes
-                   for step in (dataclasses.replace(one, more=False) for one in episode.steps))
+        return sum(
+            len(self.config.beats([step])) * self.config.burst_clocks(step.queries)
+            for episode in self.episodes
+            for step in (dataclasses.replace(one, more=False) for one in episode.steps)
+        )
 
     @cached_property
     def cycles(self) -> int:
@@ -132,19 +153,26 @@ def kv_items(config: PamPuConfig, episode: Episode, number: int) -> Items:
     key = np.stack([beats["step"], beats["tile"], beats["value"]])
     starts = np.ones(len(beats), bool)
     starts[1:] = (key[:, 1:] != key[:, :-1]).any(axis=0)
-    return Items.of(config.beat_layout.pack({"": data}), epoch=number, tag=np.where(starts, tag + 2, tag),
-                    cycle=0 if episode.arrival is None else episode.arrival)
+    return Items.of(
+        config.beat_layout.pack({"": data}),
+        epoch=number,
+        tag=np.where(starts, tag + 2, tag),
+        cycle=0 if episode.arrival is None else episode.arrival,
+    )
 
 
-def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials],
-             scores: Sequence[np.ndarray] = ()) -> Stimulus:
+def stimulus(
+    config: PamPuConfig, episodes: Sequence[Episode], partials: Sequence[Partials], scores: Sequence[np.ndarray] = ()
+) -> Stimulus:
     """Commands, queries, keys and values of episodes. The expected beats are ``partials`` and ``scores``, the model's
     results of all their steps."""
     lists: dict[str, list[Items]] = {"command": [], "query": [], "kv": []}
     targets = []
     lanes = config.lanes
     for number, episode in enumerate(episodes):
-        tokens, dims, more = np.array([[s.tokens, s.head_dim, s.more] for s in episode.steps], np.int64).reshape(-1, 3).T
+        tokens, dims, more = (
+            np.array([[s.tokens, s.head_dim, s.more] for s in episode.steps], np.int64).reshape(-1, 3).T
+        )
         several = {"queries": np.array([s.queries for s in episode.steps], np.int64)} if config.queries > 1 else {}
         if config.scores:
             several["scores"] = np.array([s.scores for s in episode.steps], np.int64)
@@ -153,7 +181,7 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
 
         order = config.query_order(episode.steps)
         queries = [np.atleast_2d(q).reshape(len(np.atleast_2d(q)), -1, lanes) for q in episode.q]
-        rows = (np.stack([queries[s][one, c] for s, c, one in order]) if len(order) else np.empty((0, lanes), np.int64))
+        rows = np.stack([queries[s][one, c] for s, c, one in order]) if len(order) else np.empty((0, lanes), np.int64)
         lists["query"].append(Items.of(config.beat_layout.pack({"": rows}), epoch=number))
 
         lists["kv"].append(kv_items(config, episode, number))
@@ -166,11 +194,20 @@ def stimulus(config: PamPuConfig, episodes: Sequence[Episode], partials: Sequenc
     counts = np.diff(np.r_[0, np.searchsorted(items["kv"].epoch, np.arange(len(episodes)), side="right")])
     left, alone, results = iter(partials), iter(scores), []
     for episode in episodes:
-        results += [score_beats(config, next(alone)) if step.scores else
-                    result_beats(config, [next(left) for _ in range(step.queries)]) for step in episode.steps]
+        results += [
+            score_beats(config, next(alone))
+            if step.scores
+            else result_beats(config, [next(left) for _ in range(step.queries)])
+            for step in episode.steps
+        ]
     none = np.zeros((0, config.result_layout.payload_bytes), np.uint8)
-    return Stimulus(items, {"result": np.concatenate([none, *results])}, {"result": np.array(targets)},
-                    work=int(counts.max(initial=0)) * config.queries, part=part)
+    return Stimulus(
+        items,
+        {"result": np.concatenate([none, *results])},
+        {"result": np.array(targets)},
+        work=int(counts.max(initial=0)) * config.queries,
+        part=part,
+    )
 
 
 def _step_beats(config: PamPuConfig, step: Step) -> int:
@@ -186,8 +223,9 @@ def _beat_name(config: PamPuConfig, steps: Sequence[Step], at: int) -> str:
         chunks, count = config.chunks(step.head_dim), _step_beats(config, step)
         if at < count and step.scores:
             token, query = divmod(at, step.queries)
-            return (f"step {n} (scores of {step.tokens} tokens, head dimension {step.head_dim}), token {token}"
-                    + (f", query {query}" if step.queries > 1 else ""))
+            return f"step {n} (scores of {step.tokens} tokens, head dimension {step.head_dim}), token {token}" + (
+                f", query {query}" if step.queries > 1 else ""
+            )
         if at < count:
             tile, at = divmod(at, (2 + chunks) * step.queries)
             name = f"step {n} ({step.tokens} tokens, head dimension {step.head_dim}), tile {tile}"
@@ -221,24 +259,40 @@ def score_beats(config: PamPuConfig, scores: np.ndarray) -> np.ndarray:
     return layout.pack(data=scores[query, token], kind=config.kinds["SCORE"], last=last, final=final, **several)
 
 
-def simulate(config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu",
-             **options: Any) -> Outcome:
+def simulate(
+    config: PamPuConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "pam_pu", **options: Any
+) -> Outcome:
     """Run episodes through the RTL and compare every result beat with the functional model. ``options`` and errors are
     as of :func:`play_stimulus`."""
     partials = [part for episode in episodes for part in episode.partials(config)]
     scores = [one for episode in episodes for one in episode.scores(config)]
     played = play_stimulus(config, verilog, top, stimulus(config, episodes, partials, scores), **options)
-    received = partials if played.mismatches else _received(
-        config, partials, [step for episode in episodes for step in episode.steps], played.run.outputs["result"])
-    steps = ((e, s, q) for e in episodes for s, step in enumerate(e.steps) if not step.scores for q in range(step.queries))
+    received = (
+        partials
+        if played.mismatches
+        else _received(
+            config, partials, [step for episode in episodes for step in episode.steps], played.run.outputs["result"]
+        )
+    )
+    steps = (
+        (e, s, q) for e in episodes for s, step in enumerate(e.steps) if not step.scores for q in range(step.queries)
+    )
     errors = (_error(config, part, *step) for part, step in zip(received, steps, strict=True))
     error = np.concatenate([np.empty(0), *errors])
-    return Outcome(**vars(played), config=config, episodes=list(episodes), expected=partials, received=received,
-                   max_abs_error=float(error.max(initial=0.0)),
-                   rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
+    return Outcome(
+        **vars(played),
+        config=config,
+        episodes=list(episodes),
+        expected=partials,
+        received=received,
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
 
 
-def _received(config: PamPuConfig, shapes: Sequence[Partials], steps: Sequence[Step], got: np.ndarray) -> list[Partials]:
+def _received(
+    config: PamPuConfig, shapes: Sequence[Partials], steps: Sequence[Step], got: np.ndarray
+) -> list[Partials]:
     """Partial results from the RTL (equal to the model's, once compared)."""
     out: list[Partials] = []
     at, layout = 0, config.result_layout
@@ -249,15 +303,17 @@ def _received(config: PamPuConfig, shapes: Sequence[Partials], steps: Sequence[S
             continue
         tiles, dim = shapes[len(out)].o.shape
         chunks = config.chunks(dim)
-        step = got[at:at + tiles * (2 + chunks) * queries].reshape(tiles, (2 + chunks) * queries, -1)
+        step = got[at : at + tiles * (2 + chunks) * queries].reshape(tiles, (2 + chunks) * queries, -1)
         at += tiles * (2 + chunks) * queries
         row, query = _result_order(queries, chunks).T
         for one in range(queries):
             mine = np.flatnonzero(query == one)
             block = np.ascontiguousarray(step[:, mine[np.argsort(row[mine])]]).reshape(tiles * (2 + chunks), -1)
             data = layout.unpack(block)["data"].reshape(tiles, 2 + chunks, config.lanes)
-            m, total = (layout.lowest(block[beat::2 + chunks], "data", fmt.width)
-                        for beat, fmt in ((0, config.score), (1, config.acc)))
+            m, total = (
+                layout.lowest(block[beat :: 2 + chunks], "data", fmt.width)
+                for beat, fmt in ((0, config.score), (1, config.acc))
+            )
             out.append(Partials(m, total, data[:, 2:].reshape(tiles, dim)))
     return out
 
@@ -275,12 +331,25 @@ def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int, que
 
 def special_numbers(fmt: FloatFormat) -> np.ndarray:
     """Zeros, subnormals, the largest and smallest numbers, one, infinities and NaN, both signs."""
-    positive = np.array([0, 1, (1 << fmt.fraction_bits) - 1, 1 << fmt.fraction_bits, fmt.bias << fmt.fraction_bits,
-                         fmt.infinity - 1, fmt.infinity, fmt.nan], np.int64)
+    positive = np.array(
+        [
+            0,
+            1,
+            (1 << fmt.fraction_bits) - 1,
+            1 << fmt.fraction_bits,
+            fmt.bias << fmt.fraction_bits,
+            fmt.infinity - 1,
+            fmt.infinity,
+            fmt.nan,
+        ],
+        np.int64,
+    )
     return np.concatenate([positive, positive | fmt.sign_mask])
 
 
-def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Generator, *, kind: str = "normal") -> Episode:
+def random_episode(
+    config: PamPuConfig, steps: list[Step], rng: np.random.Generator, *, kind: str = "normal"
+) -> Episode:
     """Random data for steps, of one ``kind``:
 
     - ``normal`` (as in a language model: unit-variance keys and values, query scaled by 1/sqrt(head_dim))
@@ -319,17 +388,26 @@ def random_episode(config: PamPuConfig, steps: list[Step], rng: np.random.Genera
 def burst_cycles(config: PamPuConfig, device: Memory, steps: Sequence[Step]) -> int:
     """Memory cycles in which the unit takes a burst. Near-bank units can't hold back their memory: the controller sends no
     burst before the unit has taken the last one."""
-    beats = device.column_bytes / config.beat_bytes * max(
-        (config.burst_clocks(step.queries) for step in steps), default=1)
+    beats = (
+        device.column_bytes / config.beat_bytes * max((config.burst_clocks(step.queries) for step in steps), default=1)
+    )
     return int(np.ceil(beats / config.clock_mhz * 1e6 / device.clock_ps - 1e-9))
 
 
-def measured_timing(config: PamPuConfig, memory: str, steps: Sequence[Step], *, gap_cycles: int = 0,
-                    power_limit: bool = True, refresh: bool = False) -> tuple[Any, np.ndarray]:
+def measured_timing(
+    config: PamPuConfig,
+    memory: str,
+    steps: Sequence[Step],
+    *,
+    gap_cycles: int = 0,
+    power_limit: bool = True,
+    refresh: bool = False,
+) -> tuple[Any, np.ndarray]:
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
     device = load_memory(memory)
-    program = attention_program(config, device, steps, gap_cycles=gap_cycles,
-                                burst_cycles=burst_cycles(config, device, steps))
+    program = attention_program(
+        config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles(config, device, steps)
+    )
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
     arrival_ps = burst_arrivals(config, device, steps, timing) * device.clock_ps
     return timing, np.ceil(arrival_ps * config.clock_mhz / 1e6 - 1e-9).astype(np.int64)
@@ -340,16 +418,27 @@ def stress_episodes(config: PamPuConfig, rng: np.random.Generator, count: int) -
     tile = config.tile_tokens
     sizes = sorted({0, 1, 2, 3, max(tile - 1, 1), tile, tile + 1, 2 * tile + 3})
     sizes = [n for n in sizes if n <= min(192, config.max_tokens)]
-    dims = sorted({d for d in (config.lanes, 64, 80, 96, 128, 160, 192, 256, config.max_head_dim)
-                   if d % config.lanes == 0 and d <= config.max_head_dim})
+    dims = sorted(
+        {
+            d
+            for d in (config.lanes, 64, 80, 96, 128, 160, 192, 256, config.max_head_dim)
+            if d % config.lanes == 0 and d <= config.max_head_dim
+        }
+    )
     kinds = ("normal", "wide", "bits", "special", "equal", "dominant")
     episodes = []
     for number in range(count):
         length = int(rng.integers(1, 5))
-        steps = [Step(int(rng.choice(sizes)), int(rng.choice(dims)), bool(rng.integers(2)) and place < length - 1,
-                      int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1,
-                      config.scores and bool(rng.integers(2)))
-                 for place in range(length)]
+        steps = [
+            Step(
+                int(rng.choice(sizes)),
+                int(rng.choice(dims)),
+                bool(rng.integers(2)) and place < length - 1,
+                int(rng.integers(1, config.queries + 1)) if config.queries > 1 else 1,
+                config.scores and bool(rng.integers(2)),
+            )
+            for place in range(length)
+        ]
         if not steps[-1].tokens:  # the results of the last step come after all inputs
             steps[-1] = dataclasses.replace(steps[-1], scores=False)
         episodes.append(random_episode(config, steps, rng, kind=kinds[number % len(kinds)]))
@@ -376,16 +465,18 @@ def bench(request: SimRequest) -> PamPuResult:
     probe = Step(min(config.tile_tokens, config.max_tokens), head_dim, queries=queries)
     main = random_episode(config, [step], rng)
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [main, random_episode(config, [probe], rng)])
     log, tile = full.run.epochs[0], full.run.epochs[1]
     gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
     drain = tile.end_cycle - tile.last_of(["kv"])
     gap_cycles = int(np.ceil(gap / config.clock_mhz * 1e6 / device.clock_ps))
     timing, arrival = measured_timing(config, memory, [step], gap_cycles=gap_cycles)
-    paced = campaign.run("memory", [Episode([step], main.q, main.k, main.v, arrival)],
-                         f"data at the cycles of {device.name}", waves=True)
+    paced = campaign.run(
+        "memory", [Episode([step], main.q, main.k, main.v, arrival)], f"data at the cycles of {device.name}", waves=True
+    )
     campaign.stress(lambda count: stress_episodes(config, rng, count))
 
     one = dataclasses.replace(full, run=dataclasses.replace(full.run, epochs=[log]), episodes=[main])
@@ -423,11 +514,24 @@ def bench(request: SimRequest) -> PamPuResult:
             stall_cycles=paced.stall_cycles,
             exposed_softmax_cycles=paced.exposed_softmax_cycles,
             burst_utilisation=round(float(own_pace.time_ns) / paced_ns, 6) if moved else 0.0,
-            utilisation=round(paced.utilisation, 6)))
+            utilisation=round(paced.utilisation, 6),
+        ),
+    )
 
 
-def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: int, banks: int, queries: int,
-                     head_dim: int, gap_cycles: int, seed: int = 1, top: str = "pam_pu") -> dict[str, Any]:
+def simulate_channel(
+    config: PamPuConfig,
+    verilog: str,
+    *,
+    memory: str,
+    tokens: int,
+    banks: int,
+    queries: int,
+    head_dim: int,
+    gap_cycles: int,
+    seed: int = 1,
+    top: str = "pam_pu",
+) -> dict[str, Any]:
     """One KV head's decode step. Its tokens are spread evenly over the banks of a channel: token t lies in bank t
     modulo ``banks``. All banks read the same rows and columns, so their data arrive at the same cycles. The units are
     independent, so one simulated unit does their work, bank after bank.
@@ -449,7 +553,9 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
     episodes = []
     shares = [np.arange(bank, tokens, banks) for bank in range(banks)]
     longest = max(len(share) for share in shares)
-    timing, arrival = measured_timing(config, memory, config.group_steps(longest, head_dim, queries), gap_cycles=gap_cycles)
+    timing, arrival = measured_timing(
+        config, memory, config.group_steps(longest, head_dim, queries), gap_cycles=gap_cycles
+    )
     for share in shares:
         steps = config.group_steps(len(share), head_dim, queries)
         # A bank with one token less reads the same columns as its neighbours and drops the last token's data. Its unit
@@ -461,15 +567,28 @@ def simulate_channel(config: PamPuConfig, verilog: str, *, memory: str, tokens: 
     worst, squares = 0.0, []
     for query in range(queries):
         parts = [outcome.received[bank * queries + query] for bank in range(banks)]
-        _, total, output = merge(config, Partials(*(np.concatenate([getattr(p, name) for p in parts])
-                                                    for name in ("m", "l", "o"))))
+        _, total, output = merge(
+            config, Partials(*(np.concatenate([getattr(p, name) for p in parts]) for name in ("m", "l", "o")))
+        )
         error = np.abs(output / total - attention(config, q[query], k, v))
         worst = max(worst, float(error.max()))
         squares.append(float(np.mean(error**2)))
     slowest = max(log.end_cycle for log in outcome.run.epochs) + 1
-    return {"memory": memory, "tokens": tokens, "banks": banks, "queries": queries, "head_dim": head_dim,
-            "vectors": outcome.vectors, "mismatches": outcome.mismatches, "first_mismatch": outcome.first_mismatch,
-            "cycles": slowest, "time_ns": round(slowest / config.clock_mhz * 1e3, 3),
-            "memory_time_ns": round(float(timing.time_ns), 3), "stall_cycles": outcome.stall_cycles,
-            "exposed_softmax_cycles": outcome.exposed_softmax_cycles, "max_abs_error": worst,
-            "rms_error": float(np.sqrt(np.mean(squares))), "clocks": outcome.run.clocks}
+    return {
+        "memory": memory,
+        "tokens": tokens,
+        "banks": banks,
+        "queries": queries,
+        "head_dim": head_dim,
+        "vectors": outcome.vectors,
+        "mismatches": outcome.mismatches,
+        "first_mismatch": outcome.first_mismatch,
+        "cycles": slowest,
+        "time_ns": round(slowest / config.clock_mhz * 1e3, 3),
+        "memory_time_ns": round(float(timing.time_ns), 3),
+        "stall_cycles": outcome.stall_cycles,
+        "exposed_softmax_cycles": outcome.exposed_softmax_cycles,
+        "max_abs_error": worst,
+        "rms_error": float(np.sqrt(np.mean(squares))),
+        "clocks": outcome.run.clocks,
+    }

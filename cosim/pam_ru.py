@@ -19,8 +19,20 @@ from .pam_pu import special_numbers
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["KINDS", "Merge", "Outcome", "commands", "drawn_queries", "queries_of", "random_merge", "result_beats",
-           "simulate", "source_beats", "stimulus", "stress_merges"]
+__all__ = [
+    "KINDS",
+    "Merge",
+    "Outcome",
+    "commands",
+    "drawn_queries",
+    "queries_of",
+    "random_merge",
+    "result_beats",
+    "simulate",
+    "source_beats",
+    "stimulus",
+    "stress_merges",
+]
 
 #: Tags of input beats: m and l, and O.
 HEADER, OUTPUT = range(2)
@@ -82,9 +94,12 @@ class Outcome(Played):
         log = self.run.epochs[number]
         names = [f"source_{n}" for n in range(self.config.sources)]
         first, last = log.first_of(names), log.last_of(names)
-        return {"ideal_cycles": sum(step.beats(self.config) for step in self.episodes[number]),
-                "cycles": log.end_cycle - first + 1, "merge_cycles": last - first + 1,
-                "drain_cycles": log.end_cycle - last}
+        return {
+            "ideal_cycles": sum(step.beats(self.config) for step in self.episodes[number]),
+            "cycles": log.end_cycle - first + 1,
+            "merge_cycles": last - first + 1,
+            "drain_cycles": log.end_cycle - last,
+        }
 
     @property
     def cycles(self) -> int:
@@ -103,9 +118,13 @@ def source_beats(config: PamRuConfig, layout: Layout, source: Partial, *, all_fi
 def result_beats(config: PamRuConfig, result: Reduced) -> np.ndarray:
     """Payloads of a result as the unit must send it. A normalised result has a logarithm."""
     normalised = result.log_sum is not None
-    return partial_beats(config.result_layout, _maxima(config, result), np.atleast_1d(
-        result.log_sum if result.log_sum is not None else result.l), result.o[None],
-        kind=PartialKind.LOG_SUM if normalised else PartialKind.SUM)
+    return partial_beats(
+        config.result_layout,
+        _maxima(config, result),
+        np.atleast_1d(result.log_sum if result.log_sum is not None else result.l),
+        result.o[None],
+        kind=PartialKind.LOG_SUM if normalised else PartialKind.SUM,
+    )
 
 
 def _maxima(config: PamRuConfig, partial: Partial) -> np.ndarray:
@@ -130,8 +149,11 @@ def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: 
     steps."""
     items: dict[str, list[Items]] = {port.name: [] for port in config.ports() if port.is_input}
     for number, steps in enumerate(episodes):
-        items["command"].append(Items.of(commands(config, [step.normalise for step in steps],
-                                                  [step.queries for step in steps]), epoch=number))
+        items["command"].append(
+            Items.of(
+                commands(config, [step.normalise for step in steps], [step.queries for step in steps]), epoch=number
+            )
+        )
         for step in steps:
             headers = 2 * step.queries
             beats_each = headers + step.queries * (step.head_dim // config.source_lanes)
@@ -139,23 +161,38 @@ def stimulus(config: PamRuConfig, episodes: Sequence[Sequence[Merge]], results: 
                 # ``final`` on the last beat is enough; every other source marks all beats of O, as processing units do.
                 beats = source_beats(config, config.source_layout, source, all_final=bool(n % 2))
                 tag = np.where(np.arange(len(beats)) % beats_each < headers, HEADER, OUTPUT)
-                items[f"source_{n}"].append(Items.of(beats, epoch=number, tag=tag,
-                                                     cycle=step.arrival[n] if step.arrival else 0))
+                items[f"source_{n}"].append(
+                    Items.of(beats, epoch=number, tag=tag, cycle=step.arrival[n] if step.arrival else 0)
+                )
 
     def part(_: str, number: int, at: int) -> str:
-        return beat_name([(f"step {n} ({sum(len(x.m) for x in step.sources)} partial results, head dimension "
-                           f"{step.head_dim})", step.queries, step.head_dim // config.lanes)
-                          for n, step in enumerate(episodes[number])], at)
+        return beat_name(
+            [
+                (
+                    f"step {n} ({sum(len(x.m) for x in step.sources)} partial results, head dimension {step.head_dim})",
+                    step.queries,
+                    step.head_dim // config.lanes,
+                )
+                for n, step in enumerate(episodes[number])
+            ],
+            at,
+        )
 
-    return Stimulus({name: Items.join(parts) for name, parts in items.items()},
-                    {"result": np.concatenate([result_beats(config, result) for result in results])},
-                    {"result": np.array([sum(step.queries * (2 + step.head_dim // config.lanes) for step in steps)
-                                         for steps in episodes])},
-                    part=part)
+    return Stimulus(
+        {name: Items.join(parts) for name, parts in items.items()},
+        {"result": np.concatenate([result_beats(config, result) for result in results])},
+        {
+            "result": np.array(
+                [sum(step.queries * (2 + step.head_dim // config.lanes) for step in steps) for steps in episodes]
+            )
+        },
+        part=part,
+    )
 
 
-def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merge]], *, top: str = "pam_ru",
-             **options: Any) -> Outcome:
+def simulate(
+    config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merge]], *, top: str = "pam_ru", **options: Any
+) -> Outcome:
     """Run episodes (lists of steps that follow each other) through the RTL and compare every result beat with the
     functional model. ``options`` and errors are as of :func:`play_stimulus`."""
     steps = [step for episode in episodes for step in episode]
@@ -164,11 +201,16 @@ def simulate(config: PamRuConfig, verilog: str, episodes: Sequence[Sequence[Merg
         config.check_queries(step.queries)
     results = [step.result(config) for step in steps]
     played = play_stimulus(config, verilog, top, stimulus(config, episodes, results), **options)
-    error = np.concatenate([np.empty(0), *(_error(config, step, result) for step, result in
-                                           zip(steps, results, strict=True))])
-    return Outcome(**vars(played), config=config, episodes=[list(e) for e in episodes],
-                   max_abs_error=float(error.max(initial=0.0)),
-                   rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0)
+    error = np.concatenate(
+        [np.empty(0), *(_error(config, step, result) for step, result in zip(steps, results, strict=True))]
+    )
+    return Outcome(
+        **vars(played),
+        config=config,
+        episodes=[list(e) for e in episodes],
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
 
 
 def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
@@ -180,8 +222,16 @@ def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
     return error.ravel() if np.isfinite(error).all() else np.empty(0)
 
 
-def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng: np.random.Generator, *,
-                 normalise: bool = True, kind: str = "normal", queries: int = 1) -> Merge:
+def random_merge(
+    config: PamRuConfig,
+    counts: Sequence[int],
+    head_dim: int,
+    rng: np.random.Generator,
+    *,
+    normalise: bool = True,
+    kind: str = "normal",
+    queries: int = 1,
+) -> Merge:
     """Random partial results of ``queries`` queries, ``counts`` of each source, of one ``kind``:
 
     - ``normal`` (as processing units send: scores of unit variance, l from 1 to 32)
@@ -220,8 +270,11 @@ def random_merge(config: PamRuConfig, counts: Sequence[int], head_dim: int, rng:
         if kind in ("bits", "special"):
             for place, fmt in ((0, score), (2, acc), (3, io)):
                 shape = part[place].shape
-                part[place] = (rng.integers(0, 1 << fmt.width, shape) if kind == "bits" else
-                               rng.choice(special_numbers(fmt), shape))
+                part[place] = (
+                    rng.integers(0, 1 << fmt.width, shape)
+                    if kind == "bits"
+                    else rng.choice(special_numbers(fmt), shape)
+                )
             half = 1 << (config.scale_bits - 1)
             part[1] = rng.integers(-half, half, part[1].shape) if kind == "bits" else part[1]
         if kind == "empty":
@@ -245,16 +298,27 @@ def drawn_queries(config: PamRuConfig, rng: np.random.Generator) -> int:
 def stress_merges(config: PamRuConfig, rng: np.random.Generator, count: int) -> list[list[Merge]]:
     """Small random episodes of every kind of data: uneven numbers of partial results, all head dimensions, sources that
     arrive at different times."""
-    dims = sorted({d for d in (config.lanes, 2 * config.lanes, 64, 80, 128, config.max_head_dim)
-                   if d % config.lanes == 0 and d <= config.max_head_dim})
+    dims = sorted(
+        {
+            d
+            for d in (config.lanes, 2 * config.lanes, 64, 80, 128, config.max_head_dim)
+            if d % config.lanes == 0 and d <= config.max_head_dim
+        }
+    )
     episodes = []
     for number in range(count):
         steps = []
         for place in range(int(rng.integers(1, 4))):
             counts = rng.choice([1, 1, 2, 3, 5], config.sources).tolist()
-            step = random_merge(config, counts, int(rng.choice(dims)), rng, normalise=bool(rng.integers(2)),
-                                kind=KINDS[(number + place) % len(KINDS)],
-                                queries=drawn_queries(config, rng))
+            step = random_merge(
+                config,
+                counts,
+                int(rng.choice(dims)),
+                rng,
+                normalise=bool(rng.integers(2)),
+                kind=KINDS[(number + place) % len(KINDS)],
+                queries=drawn_queries(config, rng),
+            )
             step.arrival = rng.integers(0, 120, config.sources).tolist() if number % 2 and not place else None
             steps.append(step)
         episodes.append(steps)
@@ -277,11 +341,14 @@ def bench(request: SimRequest) -> PamRuResult:
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: PamRuWorkload = request.workload
     workload.check(config)
-    main = random_merge(config, spread_counts(config, workload.partials), workload.head_dim, rng, queries=config.queries)
+    main = random_merge(
+        config, spread_counts(config, workload.partials), workload.head_dim, rng, queries=config.queries
+    )
     level = Merge(main.sources, False)
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [[main], [level], [main, main]], waves=True)
     campaign.stress(lambda count: stress_merges(config, rng, count))
     final, partial, pair = (full.episode_cycles(n) for n in range(3))
@@ -298,4 +365,5 @@ def bench(request: SimRequest) -> PamRuResult:
         partial_drain_cycles=partial["drain_cycles"],
         two_steps_cycles=pair["cycles"],
         max_abs_error=full.max_abs_error,
-        rms_error=full.rms_error)
+        rms_error=full.rms_error,
+    )

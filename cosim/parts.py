@@ -53,12 +53,23 @@ def split(verilog: str, top: str) -> list[PartText]:
     texts = {name: "".join(part) for name, part in modules.items()}
 
     def header(name: str) -> str:
-        return next(part for part in modules[name] if re.search(rf"^module {re.escape(name)}(?!\S*\.)", part, re.MULTILINE))
+        return next(
+            part for part in modules[name] if re.search(rf"^module {re.escape(name)}(?!\S*\.)", part, re.MULTILINE)
+        )
 
-    uses = {name: Counter(kind for kind in _INSTANCE.findall(part) if kind in texts and kind != name)
-            for name, part in texts.items()}
-    parts = {name for name in texts if name != top and (_MARK.search(header(name)) or all(
-        port in ("clk", "rst") or _STREAM.search(port) for port in _PORT.findall(header(name))))}
+    uses = {
+        name: Counter(kind for kind in _INSTANCE.findall(part) if kind in texts and kind != name)
+        for name, part in texts.items()
+    }
+    parts = {
+        name
+        for name in texts
+        if name != top
+        and (
+            _MARK.search(header(name))
+            or all(port in ("clk", "rst") or _STREAM.search(port) for port in _PORT.findall(header(name)))
+        )
+    }
 
     def inner(name: str) -> tuple[dict[str, None], Counter[str]]:
         """Modules that belong to a part, itself first, and the parts it holds."""
@@ -75,9 +86,9 @@ def split(verilog: str, top: str) -> list[PartText]:
 
     def stub(name: str) -> str:
         module = header(name)
-        start = module[module.index(f"module {name}"):]
+        start = module[module.index(f"module {name}") :]
         ports = "".join(m[0] + "\n" for m in _PORT.finditer(module))
-        return f"(* blackbox *)\n{start[:start.index(';')]};\n{ports}endmodule\n"
+        return f"(* blackbox *)\n{start[: start.index(';')]};\n{ports}endmodule\n"
 
     counts: Counter[str] = Counter({top: 1})
     out: dict[str, tuple[str, frozenset[str]]] = {}

@@ -81,20 +81,32 @@ def stimulus(config: HubConfig, model: HubModel, episodes: Sequence[Sequence[Hub
             else:
                 words["host_in"].append(step.words)
         for name, block in blocks.items():
-            payload = (command_rows(config.command_layout, codes, [step.command for step in steps]) if name == "command"
-                       else number_rows(layout[name], words[name]))
+            payload = (
+                command_rows(config.command_layout, codes, [step.command for step in steps])
+                if name == "command"
+                else number_rows(layout[name], words[name])
+            )
             block.append(Items.of(payload, epoch=number))
         counts.append(ends())
     items = {name: Items.join(parts) for name, parts in blocks.items()}
-    expected = {name: number_rows(layout[name], sent)
-                for name, sent in zip(outputs, [model.given, *model.sent], strict=True)}
+    expected = {
+        name: number_rows(layout[name], sent) for name, sent in zip(outputs, [model.given, *model.sent], strict=True)
+    }
     work = sum(len(block.payload) for block in items.values()) + sum(
-        step.command.opsize + SCALAR_WORK for steps in episodes for step in steps)
+        step.command.opsize + SCALAR_WORK for steps in episodes for step in steps
+    )
     return Stimulus(items, expected, dict(zip(outputs, np.diff(np.array(counts), axis=0).T, strict=True)), work=work)
 
 
-def simulate(config: HubConfig, verilog: str, episodes: Sequence[Sequence[HubStep]], *, top: str = "pim_hub",
-             kind: type[HubModel] = HubModel, **options: Any) -> Outcome:
+def simulate(
+    config: HubConfig,
+    verilog: str,
+    episodes: Sequence[Sequence[HubStep]],
+    *,
+    top: str = "pim_hub",
+    kind: type[HubModel] = HubModel,
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL and compare every word to host and channels with the functional model.
 
     Parameters
@@ -105,8 +117,9 @@ def simulate(config: HubConfig, verilog: str, episodes: Sequence[Sequence[HubSte
     options : as of :func:`play_stimulus`, and the same errors
     """
     model = kind(config)
-    return Outcome(**vars(play_stimulus(config, verilog, top, stimulus(config, model, episodes), **options)),
-                   given=model.given)
+    return Outcome(
+        **vars(play_stimulus(config, verilog, top, stimulus(config, model, episodes), **options)), given=model.given
+    )
 
 
 # Stimulus -------------------------------------------------------------------------------------------------------------
@@ -122,13 +135,17 @@ def vector_steps(config: PimHubConfig, op: str, x: np.ndarray) -> list[HubStep]:
     """Load a vector, do ``op`` on it in place, read it."""
     count = -(-len(x) // config.lanes)
     words = np.zeros((count, config.lanes), np.int64)
-    words.reshape(-1)[:len(x)] = x
-    return [HubStep(HubCommand("WR_GPR", count), words), HubStep(HubCommand(op, len(x))),
-            HubStep(HubCommand("RD_GPR", count))]
+    words.reshape(-1)[: len(x)] = x
+    return [
+        HubStep(HubCommand("WR_GPR", count), words),
+        HubStep(HubCommand(op, len(x))),
+        HubStep(HubCommand("RD_GPR", count)),
+    ]
 
 
-def random_steps(config: PimHubConfig | CentPnmConfig, rng: np.random.Generator, count: int,
-                 kind: str = "normal") -> list[HubStep]:
+def random_steps(
+    config: PimHubConfig | CentPnmConfig, rng: np.random.Generator, count: int, kind: str = "normal"
+) -> list[HubStep]:
     """Writes of all registers that commands reach, random commands, and then reads of these registers. Each command
     follows the commands before it, except transfers among themselves. In a large hub the commands reach only some of
     its registers, somewhere in them. Vectors then have at most :data:`LONGEST` words."""
@@ -137,9 +154,14 @@ def random_steps(config: PimHubConfig | CentPnmConfig, rng: np.random.Generator,
     reach = config.registers if whole else min(4 * room, config.most_opsize)
     base = 0 if whole else int(rng.integers(config.registers))
     written = config.registers if whole else 4 * room
-    steps = [HubStep(HubCommand("WR_GPR", size, (base + at) % config.registers),
-                     numbers(config.fmt, (size, config.lanes), kind, rng))
-             for at in range(0, written, room) for size in [min(room, written - at)]]
+    steps = [
+        HubStep(
+            HubCommand("WR_GPR", size, (base + at) % config.registers),
+            numbers(config.fmt, (size, config.lanes), kind, rng),
+        )
+        for at in range(0, written, room)
+        for size in [min(room, written - at)]
+    ]
     for _ in range(count):
         op = str(rng.choice(list(config.commands)))
         mask = int(rng.integers(0, 1 << config.channels))
@@ -165,8 +187,9 @@ def random_steps(config: PimHubConfig | CentPnmConfig, rng: np.random.Generator,
     return [*steps, HubStep(HubCommand("RD_GPR", reach, base)), HubStep(HubCommand("RD_GPR", 1, base, overlap=1))]
 
 
-def stress(config: PimHubConfig | CentPnmConfig, rng: np.random.Generator, count: int,
-           size: int = 12) -> list[list[HubStep]]:
+def stress(
+    config: PimHubConfig | CentPnmConfig, rng: np.random.Generator, count: int, size: int = 12
+) -> list[list[HubStep]]:
     """Random episodes of every kind of data."""
     return [random_steps(config, rng, size, KINDS[n % len(KINDS)]) for n in range(count)]
 
@@ -175,13 +198,17 @@ def overlapped_steps(config: PimHubConfig, rng: np.random.Generator) -> list[Hub
     """The EPU works on one half of the registers while words move from and to the other half."""
     half, word = config.registers // 2, config.lanes
     count = min(half, config.beats, 8 * LONGEST)
-    load = [HubStep(HubCommand("WR_GPR", count, at), numbers(config.fmt, (count, word), "normal", rng)) for at in (0, half)]
+    load = [
+        HubStep(HubCommand("WR_GPR", count, at), numbers(config.fmt, (count, word), "normal", rng)) for at in (0, half)
+    ]
     every = (1 << config.channels) - 1
     steps = [*load, HubStep(HubCommand("SOFTMAX", count * word - 1))]
     for n in range(4):
         received = numbers(config.fmt, (config.channels, word), "normal", rng)
-        steps += [HubStep(HubCommand("WR_GB", count, half, mask=every, overlap=1)),
-                  HubStep(HubCommand("RD_MAC", 1, half + n, mask=every, overlap=1), received)]
+        steps += [
+            HubStep(HubCommand("WR_GB", count, half, mask=every, overlap=1)),
+            HubStep(HubCommand("RD_MAC", 1, half + n, mask=every, overlap=1), received),
+        ]
     return [*steps, HubStep(HubCommand("EWADD", count, 0, half)), HubStep(HubCommand("RD_GPR", count))]
 
 
@@ -235,23 +262,32 @@ def bench(request: SimRequest) -> PimHubResult:
     episodes = [steps(op, x[:size]) for size in (tokens, half * config.lanes) for op, x in vectors.items()]
     plain = [alone(vectors["EWADD"][:size]) for size in (tokens, half * config.lanes)]
 
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [*episodes, *plain], "every command of the EPU", waves=True)
     beside = campaign.run("overlapped", [overlapped_steps(config, rng)], "EPU beside transfers")
     campaign.stress(lambda count: stress(config, rng, count), 12)
 
     kinds = len(vectors)
-    cycles, short = ({op: full.cycles(n + which * kinds) - full.cycles(2 * kinds + which) for n, op in enumerate(vectors)}
-                     for which in (0, 1))
+    cycles, short = (
+        {op: full.cycles(n + which * kinds) - full.cycles(2 * kinds + which) for n, op in enumerate(vectors)}
+        for which in (0, 1)
+    )
     ideal = {op: passes * count for op, passes in PASSES.items()}
     commands: dict[str, EpuCommand] = {}
     for n, (op, x) in enumerate(vectors.items()):
-        known = {"words": count, "cycles": cycles[op], "ideal_cycles": ideal[op],
-                 "clocks_per_word": (cycles[op] - short[op]) / (count - half) if count > half else None}
+        known = {
+            "words": count,
+            "cycles": cycles[op],
+            "ideal_cycles": ideal[op],
+            "clocks_per_word": (cycles[op] - short[op]) / (count - half) if count > half else None,
+        }
         if op in VECTORS:
-            e = error(config, op, x, np.concatenate(full.given[n * count:(n + 1) * count])[:tokens])
-            commands[op] = EpuVectorCommand(**known, max_abs_error=float(e.max()), rms_error=float(np.sqrt(np.mean(e**2))))
+            e = error(config, op, x, np.concatenate(full.given[n * count : (n + 1) * count])[:tokens])
+            commands[op] = EpuVectorCommand(
+                **known, max_abs_error=float(e.max()), rms_error=float(np.sqrt(np.mean(e**2)))
+            )
         else:
             commands[op] = EpuCommand(**known)
     softmax = commands["SOFTMAX"]
@@ -265,4 +301,5 @@ def bench(request: SimRequest) -> PimHubResult:
         commands=commands,
         overlapped_cycles=beside.cycles(0),
         max_abs_error=softmax.max_abs_error,
-        rms_error=softmax.rms_error)
+        rms_error=softmax.rms_error,
+    )

@@ -78,15 +78,24 @@ class Outcome(Played):
 
     def program_ends(self, number: int) -> np.ndarray:
         """Cycles in which the last beat of each program of an episode left."""
-        beats = [np.array([len(one.selected.beats(self.config.selection)["last"]) for part, one in
-                           zip(episode.parts, answers, strict=True) if part.work == "select"], np.int64)
-                 for episode, answers in zip(self.episodes, self.answers, strict=True)]
+        beats = [
+            np.array(
+                [
+                    len(one.selected.beats(self.config.selection)["last"])
+                    for part, one in zip(episode.parts, answers, strict=True)
+                    if part.work == "select"
+                ],
+                np.int64,
+            )
+            for episode, answers in zip(self.episodes, self.answers, strict=True)
+        ]
         first = sum(int(one.sum()) for one in beats[:number])
         return self.run.output_cycles["program"][first + np.cumsum(beats[number]) - 1]
 
 
-def _unit_episode(parts: Sequence[Part], answers: Sequence[SparseAttention],
-                  arrival: np.ndarray | None = None) -> pam_pu.Episode:
+def _unit_episode(
+    parts: Sequence[Part], answers: Sequence[SparseAttention], arrival: np.ndarray | None = None
+) -> pam_pu.Episode:
     """Steps as the processing unit sees them."""
     steps, k, v = [], [], []
     for part, answer in zip(parts, answers, strict=True):
@@ -109,24 +118,36 @@ def _answers(config: StarcAttentionConfig, episodes: Sequence[Episode]) -> list[
         elif id(head) not in kept:
             kept[id(head)] = SparseAttention(
                 Selection(key_scores(config.processing, head.q, head.centroids), head.sizes, 0),
-                select(config.selection, Selection(none, none, 0)), none,
-                local_attention(config.processing, head.q, head.k[:0], head.v[:0]))
+                select(config.selection, Selection(none, none, 0)),
+                none,
+                local_attention(config.processing, head.q, head.k[:0], head.v[:0]),
+            )
     return [[kept[id(part.head)] for part in episode.parts] for episode in episodes]
 
 
-def stimulus(config: StarcAttentionConfig, episodes: Sequence[Episode],
-             answers: Sequence[Sequence[SparseAttention]]) -> Stimulus:
+def stimulus(
+    config: StarcAttentionConfig, episodes: Sequence[Episode], answers: Sequence[Sequence[SparseAttention]]
+) -> Stimulus:
     """Inputs of episodes, and the results and programs of the model."""
     processing = config.processing
     units = [_unit_episode(one.parts, found, one.arrival) for one, found in zip(episodes, answers, strict=True)]
-    flat = [(part, answer) for one, found in zip(episodes, answers, strict=True)
-            for part, answer in zip(one.parts, found, strict=True)]
+    flat = [
+        (part, answer)
+        for one, found in zip(episodes, answers, strict=True)
+        for part, answer in zip(one.parts, found, strict=True)
+    ]
     scores = [answer.selection.scores[None] for part, answer in flat if part.work != "attend"]
-    given = pam_pu.stimulus(processing, units, [answer.partials for part, answer in flat if part.work == "attend"], scores)
+    given = pam_pu.stimulus(
+        processing, units, [answer.partials for part, answer in flat if part.work == "attend"], scores
+    )
     commands = processing.command_layout.unpack(given.items["command"].payload)
     items = dict(given.items)
-    items["command"] = replace(items["command"], payload=config.command_layout.pack(
-        commands, selects=np.array([part.work == "select" for part, _ in flat], np.int64)))
+    items["command"] = replace(
+        items["command"],
+        payload=config.command_layout.pack(
+            commands, selects=np.array([part.work == "select" for part, _ in flat], np.int64)
+        ),
+    )
     tags = []
     for one in units:
         beats = processing.beats(one.steps)
@@ -134,34 +155,53 @@ def stimulus(config: StarcAttentionConfig, episodes: Sequence[Episode],
         tags.append(np.where(alone, CENTROID, np.where(beats["value"] == 1, VALUE, KEY)))
     items["kv"] = replace(items["kv"], tag=np.concatenate(tags))
 
-    chosen = [[answer for part, answer in zip(one.parts, found, strict=True) if part.work == "select"]
-              for one, found in zip(episodes, answers, strict=True)]
-    programs = starc_select.stimulus(config.selection, [[one.selection for one in some] for some in chosen],
-                                   [[one.selected for one in some] for some in chosen])
+    chosen = [
+        [answer for part, answer in zip(one.parts, found, strict=True) if part.work == "select"]
+        for one, found in zip(episodes, answers, strict=True)
+    ]
+    programs = starc_select.stimulus(
+        config.selection,
+        [[one.selection for one in some] for some in chosen],
+        [[one.selected for one in some] for some in chosen],
+    )
     items["selection"] = programs.items["command"]
     sizes = config.selection.cluster_layout.unpack(programs.items["cluster"].payload)["size"]
     items["size"] = Items.of(config.size_layout.pack(size=sizes), epoch=programs.items["cluster"].epoch)
 
     # Results are those of the processing unit, without the scores that select.
-    leaves = [[pair for pair in zip(one.parts, found, strict=True) if pair[0].work != "select"]
-              for one, found in zip(episodes, answers, strict=True)]
-    out = pam_pu.stimulus(processing, [_unit_episode([part for part, _ in some], [answer for _, answer in some])
-                                       for some in leaves],
-                          [answer.partials for part, answer in flat if part.work == "attend"],
-                          [answer.selection.scores[None] for part, answer in flat if part.work == "scores"])
+    leaves = [
+        [pair for pair in zip(one.parts, found, strict=True) if pair[0].work != "select"]
+        for one, found in zip(episodes, answers, strict=True)
+    ]
+    out = pam_pu.stimulus(
+        processing,
+        [_unit_episode([part for part, _ in some], [answer for _, answer in some]) for some in leaves],
+        [answer.partials for part, answer in flat if part.work == "attend"],
+        [answer.selection.scores[None] for part, answer in flat if part.work == "scores"],
+    )
 
     def part_name(stream: str, epoch: int, at: int) -> str:
         one = programs if stream == "program" else out
         assert one.part is not None
         return one.part(stream, epoch, at)
 
-    return Stimulus(items, {"result": out.expected["result"], "program": programs.expected["program"]},
-                    {"result": out.targets["result"], "program": programs.targets["program"]},
-                    work=(given.work or 0) + (programs.work or 0), part=part_name)
+    return Stimulus(
+        items,
+        {"result": out.expected["result"], "program": programs.expected["program"]},
+        {"result": out.targets["result"], "program": programs.targets["program"]},
+        work=(given.work or 0) + (programs.work or 0),
+        part=part_name,
+    )
 
 
-def simulate(config: StarcAttentionConfig, verilog: str, episodes: Sequence[Episode], *, top: str = "starc_attention",
-             **options: Any) -> Outcome:
+def simulate(
+    config: StarcAttentionConfig,
+    verilog: str,
+    episodes: Sequence[Episode],
+    *,
+    top: str = "starc_attention",
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL and compare every beat with the functional model. ``options`` and errors are as of
     :func:`play_stimulus`."""
     answers = _answers(config, episodes)
@@ -172,15 +212,25 @@ def simulate(config: StarcAttentionConfig, verilog: str, episodes: Sequence[Epis
 # ---- Data ---------------------------------------------------------------------------------------------------------------
 
 
-def random_head(config: StarcAttentionConfig, clusters: int, budget: int, recent: int, tokens: int, head_dim: int,
-                rng: np.random.Generator, *, kind: str = "normal") -> Head:
+def random_head(
+    config: StarcAttentionConfig,
+    clusters: int,
+    budget: int,
+    recent: int,
+    tokens: int,
+    head_dim: int,
+    rng: np.random.Generator,
+    *,
+    kind: str = "normal",
+) -> Head:
     """A head with ``tokens`` tokens in clusters. Keys lie around the centres of their clusters, and a centroid is the mean
     of its keys. Other kinds are as of :func:`bankside.cosim.pam_pu.random_episode`."""
     io = config.processing.io
     shaped = starc_select.random_selection(config.selection, clusters, budget, recent, tokens, rng)
     if kind != "normal":
-        one = pam_pu.random_episode(config.processing, [Step(clusters, head_dim), Step(tokens + recent, head_dim)], rng,
-                                    kind=kind)
+        one = pam_pu.random_episode(
+            config.processing, [Step(clusters, head_dim), Step(tokens + recent, head_dim)], rng, kind=kind
+        )
         return Head(one.q[0], one.k[0], shaped.sizes, one.k[1], one.v[1], budget, shaped.row, shaped.mask)
     centres = rng.normal(size=(clusters, head_dim))
     keys = np.repeat(centres, shaped.sizes, axis=0) + 0.5 * rng.normal(size=(tokens, head_dim))
@@ -188,15 +238,24 @@ def random_head(config: StarcAttentionConfig, clusters: int, budget: int, recent
     np.add.at(sums, np.repeat(np.arange(clusters), shaped.sizes), keys)
     means = np.where(shaped.sizes[:, None] > 0, sums / np.maximum(shaped.sizes, 1)[:, None], centres)
     keys = np.concatenate([keys, rng.normal(size=(recent, head_dim))])
-    q, centroids, k, v = (from_float64(values, io) for values in (rng.normal(size=head_dim) * head_dim**-0.5, means, keys,
-                                                                  rng.normal(size=keys.shape)))
+    q, centroids, k, v = (
+        from_float64(values, io)
+        for values in (rng.normal(size=head_dim) * head_dim**-0.5, means, keys, rng.normal(size=keys.shape))
+    )
     return Head(q, centroids, shaped.sizes, k, v, budget, shaped.row, shaped.mask)
 
 
 def measured_head(config: StarcAttentionConfig, workload: StarcAttentionWorkload, rng: np.random.Generator) -> Head:
     """A head of a workload."""
-    return random_head(config, workload.clusters, workload.budget, workload.recent,
-                       workload.clusters * workload.cluster_tokens, workload.head_dim, rng)
+    return random_head(
+        config,
+        workload.clusters,
+        workload.budget,
+        workload.recent,
+        workload.clusters * workload.cluster_tokens,
+        workload.head_dim,
+        rng,
+    )
 
 
 def stress_episodes(config: StarcAttentionConfig, rng: np.random.Generator, count: int) -> list[Episode]:
@@ -216,10 +275,20 @@ def stress_episodes(config: StarcAttentionConfig, rng: np.random.Generator, coun
                 clusters, tokens = 0, 0
             recent = int(rng.integers(min(max(most - spare - tokens, 0), 12) + 1))
             budget = int(rng.choice([0, 1, int(rng.integers(tokens + 1)), min(2 * tokens, most)]))
-            heads.append(random_head(config, clusters, budget, recent, tokens, int(rng.choice(dims)), rng,
-                                     kind=kinds[number % len(kinds)]))
+            heads.append(
+                random_head(
+                    config,
+                    clusters,
+                    budget,
+                    recent,
+                    tokens,
+                    int(rng.choice(dims)),
+                    rng,
+                    kind=kinds[number % len(kinds)],
+                )
+            )
         works: list[Work] = ["select", "attend", "scores"]
-        parts = [Part(works[int(place)], head) for head in heads for place in rng.permutation(3)[:rng.integers(1, 4)]]
+        parts = [Part(works[int(place)], head) for head in heads for place in rng.permutation(3)[: rng.integers(1, 4)]]
         # The results of the last step come after all inputs.
         episodes.append(Episode([*(parts[place] for place in rng.permutation(len(parts))), Part("attend", heads[0])]))
     return episodes
@@ -228,15 +297,18 @@ def stress_episodes(config: StarcAttentionConfig, rng: np.random.Generator, coun
 # ---- Memory -------------------------------------------------------------------------------------------------------------
 
 
-def reads(config: StarcAttentionConfig, device: Memory, steps: Sequence[Step], waits: Sequence[int],
-          gap_cycles: int) -> Timing:
+def reads(
+    config: StarcAttentionConfig, device: Memory, steps: Sequence[Step], waits: Sequence[int], gap_cycles: int
+) -> Timing:
     """Timing of the reads of steps, each from rows of its own. Before a step the memory waits at least ``waits`` cycles."""
     processing, program, row = config.processing, Program(), 0
     pace = pam_pu.burst_cycles(processing.model_copy(update={"clock_mhz": config.clock_mhz}), device, steps)
     for step, wait in zip(steps, waits, strict=True):
         if wait:
             program.wait(wait)
-        program.extend(attention_program(processing, device, [step], key_row=row, gap_cycles=gap_cycles, burst_cycles=pace))
+        program.extend(
+            attention_program(processing, device, [step], key_row=row, gap_cycles=gap_cycles, burst_cycles=pace)
+        )
         row += region_rows(processing, device, step.tokens, step.head_dim) * (1 if step.scores else 2)
     return time_program(program, device)
 
@@ -249,8 +321,9 @@ def _first_reads(config: StarcAttentionConfig, steps: Sequence[Step], arrival: n
     return np.stack([arrival[first], arrival[last]], axis=1)
 
 
-def _in_order(campaign: Campaign[Outcome], request: SimRequest, name: str,
-              parts: list[Part]) -> tuple[SelectionOrder, Outcome]:
+def _in_order(
+    campaign: Campaign[Outcome], request: SimRequest, name: str, parts: list[Part]
+) -> tuple[SelectionOrder, Outcome]:
     """Simulate parts at the cycles of the memory. Reads of attention wait for the head's program.
 
     A first run, without such waits, gives the cycles in which programs end.
@@ -290,8 +363,9 @@ def _in_order(campaign: Campaign[Outcome], request: SimRequest, name: str,
     _, issued = timed(waits)
     for n, part in enumerate(parts):
         if part.work == "attend":
-            paced.require(ends_now[id(part.head)] < issued[n, 0] * scale,
-                          f"{name}: step {n} is read before its program has ended")
+            paced.require(
+                ends_now[id(part.head)] < issued[n, 0] * scale, f"{name}: step {n} is read before its program has ended"
+            )
     heads = len({id(part.head) for part in parts})
     exposed = paced.cycles(0) - free.cycles(0)
     return SelectionOrder(heads=heads, cycles=paced.cycles(0), exposed_cycles=exposed, share_of_attention=0.0), paced
@@ -312,8 +386,9 @@ def bench(request: SimRequest) -> StarcAttentionResult:
     workload: StarcAttentionWorkload = request.workload
     heads = [measured_head(config, workload, rng) for _ in range(3)]
     head = heads[0]
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     alone = [Part("select", head), Part("attend", head)]
     full = campaign.run("full_rate", [Episode(alone)])
     single, paced = _in_order(campaign, request, "memory", alone)
@@ -327,8 +402,10 @@ def bench(request: SimRequest) -> StarcAttentionResult:
     answer = full.answers[0][0]
     log, timed = full.run.epochs[0], paced.run.epochs[0]
     attention_cycles = timed.end_cycle - int(timed.first["kv"][KEY]) + 1
-    single, several = (one.model_copy(update={
-        "share_of_attention": round(one.exposed_cycles / (attention_cycles * one.heads), 6)}) for one in (single, several))
+    single, several = (
+        one.model_copy(update={"share_of_attention": round(one.exposed_cycles / (attention_cycles * one.heads), 6)})
+        for one in (single, several)
+    )
     _, total, output = merge(config.processing, answer.partials)
     error = np.abs(output / total - attention(config.processing, head.q, head.k[answer.tokens], head.v[answer.tokens]))
     ideal = int(log.moved["kv"].sum())
@@ -352,11 +429,11 @@ def bench(request: SimRequest) -> StarcAttentionResult:
         interleaved=several,
         max_abs_error=float(error.max()),
         update_cycles=update,
-        update_ideal_cycles=UPDATE.clocks(config.processing, workload.head_dim))
+        update_ideal_cycles=UPDATE.clocks(config.processing, workload.head_dim),
+    )
 
 
-def _update(campaign: Campaign[Outcome], config: StarcAttentionConfig, head_dim: int,
-            rng: np.random.Generator) -> int:
+def _update(campaign: Campaign[Outcome], config: StarcAttentionConfig, head_dim: int, rng: np.random.Generator) -> int:
     """Clocks of an update of clusters. An iteration needs the scores of the one before, so each has its own epoch."""
     keys = from_float64(rng.normal(size=(UPDATE.keys, head_dim)), config.processing.io)
     none = np.zeros((0, head_dim), np.int64)
@@ -364,7 +441,8 @@ def _update(campaign: Campaign[Outcome], config: StarcAttentionConfig, head_dim:
     for _ in range(UPDATE.iterations):
         means = from_float64(rng.normal(size=(UPDATE.clusters, head_dim)), config.processing.io)
         # The centroid is the query. A head without tokens has no attention.
-        episodes.append(Episode([Part("scores", Head(mean, keys, np.zeros(len(keys), np.int64), none, none, 0))
-                                 for mean in means]))
+        episodes.append(
+            Episode([Part("scores", Head(mean, keys, np.zeros(len(keys), np.int64), none, none, 0)) for mean in means])
+        )
     outcome = campaign.run("update", episodes, "keys of an update of clusters")
     return sum(outcome.cycles(number) for number in range(len(episodes)))

@@ -17,8 +17,16 @@ from .campaign import Campaign, Played, Stimulus, play_stimulus
 from .request import SimRequest
 from .streams import Items
 
-__all__ = ["KINDS", "Outcome", "bench", "measured_selection", "random_selection", "simulate", "stimulus",
-           "stress_episodes"]
+__all__ = [
+    "KINDS",
+    "Outcome",
+    "bench",
+    "measured_selection",
+    "random_selection",
+    "simulate",
+    "stimulus",
+    "stress_episodes",
+]
 
 #: Kinds of random scores.
 KINDS = ("normal", "bits", "ties", "special")
@@ -38,30 +46,42 @@ class Outcome(Played):
         return log.end_cycle - log.last_of(["cluster"] if log.moved["cluster"].any() else ["command"])
 
 
-def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]], selected: Sequence[Sequence[Selected]],
-             pace: int = 1) -> Stimulus:
+def stimulus(
+    config: StarcSelectConfig,
+    episodes: Sequence[Sequence[Selection]],
+    selected: Sequence[Sequence[Selected]],
+    pace: int = 1,
+) -> Stimulus:
     """Commands and clusters of episodes, and the programs of the model. Scores come ``pace`` clocks apart."""
     flat = [one for episode in episodes for one in episode]
     epochs = np.repeat(np.arange(len(episodes)), [len(episode) for episode in episodes])
     counts = np.array([len(one.sizes) for one in flat], np.int64)
-    columns = {name: np.array([getattr(one, name) for one in flat], np.int64)
-               for name in ("budget", "recent", "row", "mask")}
+    columns = {
+        name: np.array([getattr(one, name) for one in flat], np.int64) for name in ("budget", "recent", "row", "mask")
+    }
     of_cluster = np.repeat(epochs, counts)
     # Place of each cluster in its epoch.
     place = np.arange(len(of_cluster)) - np.searchsorted(of_cluster, of_cluster)
     items = {
         "command": Items.of(config.command_layout.pack(clusters=counts, **columns), epoch=epochs),
-        "cluster": Items.of(config.cluster_layout.pack(
-            score=np.concatenate([np.empty(0, np.int64), *(one.scores for one in flat)]),
-            size=np.concatenate([np.empty(0, np.int64), *(one.sizes for one in flat)])),
-            epoch=of_cluster, cycle=place * pace if pace > 1 else 0),
+        "cluster": Items.of(
+            config.cluster_layout.pack(
+                score=np.concatenate([np.empty(0, np.int64), *(one.scores for one in flat)]),
+                size=np.concatenate([np.empty(0, np.int64), *(one.sizes for one in flat)]),
+            ),
+            epoch=of_cluster,
+            cycle=place * pace if pace > 1 else 0,
+        ),
     }
     outputs = [one.beats(config) for episode in selected for one in episode]
     beats = np.array([len(one["last"]) for one in outputs], np.int64)
-    none = {name: np.zeros((0, *more), np.int64)
-            for name, more in (("data", (config.output_words,)), ("last", ()), ("short", ()))}
-    expected = config.program_layout.pack({name: np.concatenate([none[name], *(one[name] for one in outputs)])
-                                           for name in none})
+    none = {
+        name: np.zeros((0, *more), np.int64)
+        for name, more in (("data", (config.output_words,)), ("last", ()), ("short", ()))
+    }
+    expected = config.program_layout.pack(
+        {name: np.concatenate([none[name], *(one[name] for one in outputs)]) for name in none}
+    )
 
     def part(_: str, epoch: int, at: int) -> str:
         for number in np.flatnonzero(epochs == epoch):
@@ -76,8 +96,15 @@ def stimulus(config: StarcSelectConfig, episodes: Sequence[Sequence[Selection]],
     return Stimulus(items, {"program": expected}, {"program": targets}, work=work, part=part)
 
 
-def simulate(config: StarcSelectConfig, verilog: str, episodes: Sequence[Sequence[Selection]], *, top: str = "starc_select",
-             pace: int = 1, **options: Any) -> Outcome:
+def simulate(
+    config: StarcSelectConfig,
+    verilog: str,
+    episodes: Sequence[Sequence[Selection]],
+    *,
+    top: str = "starc_select",
+    pace: int = 1,
+    **options: Any,
+) -> Outcome:
     """Run episodes through the RTL and compare every beat with the functional model. ``options`` and errors are as of
     :func:`play_stimulus`."""
     selected = [[select(config, one) for one in episode] for episode in episodes]
@@ -85,8 +112,16 @@ def simulate(config: StarcSelectConfig, verilog: str, episodes: Sequence[Sequenc
     return Outcome(**vars(played), config=config, episodes=[list(one) for one in episodes], selected=selected)
 
 
-def random_selection(config: StarcSelectConfig, clusters: int, budget: int, recent: int, tokens: int,
-                     rng: np.random.Generator, *, kind: str = "normal") -> Selection:
+def random_selection(
+    config: StarcSelectConfig,
+    clusters: int,
+    budget: int,
+    recent: int,
+    tokens: int,
+    rng: np.random.Generator,
+    *,
+    kind: str = "normal",
+) -> Selection:
     """Random scores of one ``kind``, and clusters that have ``tokens`` tokens in all.
 
     - ``normal``: unit variance
@@ -102,19 +137,25 @@ def random_selection(config: StarcSelectConfig, clusters: int, budget: int, rece
     else:
         scores = from_float64(rng.normal(size=clusters), fmt)
         if kind == "ties" and clusters:
-            scores = rng.choice(scores[:max(clusters // 5, 1)], clusters)
+            scores = rng.choice(scores[: max(clusters // 5, 1)], clusters)
     shares = rng.gamma(2.0, size=clusters)
     sizes = rng.multinomial(tokens, shares / shares.sum()) if clusters else np.zeros(0, np.int64)
     operands = config.encoding.operands
-    return Selection(np.asarray(scores, np.int64), np.asarray(sizes, np.int64), budget, recent,
-                     int(rng.integers((1 << operands["row"]) - config.max_row_span + 1)),
-                     int(rng.integers(1 << min(operands["mask"], 62))))
+    return Selection(
+        np.asarray(scores, np.int64),
+        np.asarray(sizes, np.int64),
+        budget,
+        recent,
+        int(rng.integers((1 << operands["row"]) - config.max_row_span + 1)),
+        int(rng.integers(1 << min(operands["mask"], 62))),
+    )
 
 
 def measured_selection(config: StarcSelectConfig, workload: SelectWorkload, rng: np.random.Generator) -> Selection:
     """The selection of a workload."""
-    return random_selection(config, workload.clusters, workload.budget, workload.recent,
-                            workload.clusters * workload.cluster_tokens, rng)
+    return random_selection(
+        config, workload.clusters, workload.budget, workload.recent, workload.clusters * workload.cluster_tokens, rng
+    )
 
 
 def stress_episodes(config: StarcSelectConfig, rng: np.random.Generator, count: int) -> list[list[Selection]]:
@@ -132,7 +173,9 @@ def stress_episodes(config: StarcSelectConfig, rng: np.random.Generator, count: 
             budget = int(rng.choice(np.array([0, 1, rng.integers(most + 1), rng.integers(tokens // 2 + 1)])))
             if config.padded and spare > most:
                 clusters, tokens = 0, 0
-            episode.append(random_selection(config, clusters, budget, recent, tokens, rng, kind=KINDS[number % len(KINDS)]))
+            episode.append(
+                random_selection(config, clusters, budget, recent, tokens, rng, kind=KINDS[number % len(KINDS)])
+            )
         out.append(episode)
     return out
 
@@ -151,21 +194,32 @@ def bench(request: SimRequest) -> StarcSelectResult:
     measured = measured_selection(config, workload, rng)
     outcome = select(config, measured)
     wanted = int(outcome.tokens.sum()) + workload.recent
-    campaign = Campaign(request, lambda episodes, **options: simulate(config, request.verilog, episodes,
-                                                                      top=request.module, **options))
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [[measured]], waves=True)
-    beside: dict[str, Any] = dict.fromkeys(("paced_tail_cycles", "score_cycles", "attention_cycles", "share_of_attention"))
+    beside: dict[str, Any] = dict.fromkeys(
+        ("paced_tail_cycles", "score_cycles", "attention_cycles", "share_of_attention")
+    )
     if workload.attention != "none" and not request.quick:
         pu = request.part("pam-pu", workload.attention)
         request.progress(f"simulating: attention over {wanted} tokens in pam-pu")
-        attention = pam_pu.simulate(pu.config, pu.verilog, [pam_pu.random_episode(
-            pu.config, [Step(wanted, workload.head_dim)], rng)], top=pu.module, seed=request.seed)
+        attention = pam_pu.simulate(
+            pu.config,
+            pu.verilog,
+            [pam_pu.random_episode(pu.config, [Step(wanted, workload.head_dim)], rng)],
+            top=pu.module,
+            seed=request.seed,
+        )
         # Keys of a tile follow each other without a pause, one a `pace`.
         pace, scale = pu.config.chunks(workload.head_dim), config.clock_mhz / pu.config.clock_mhz
         paced = campaign.run("paced", [[measured]], "scores at the pace of keys", pace=max(round(pace * scale), 1))
-        beside = {"paced_tail_cycles": paced.tail(0), "score_cycles": workload.clusters * pace,
-                  "attention_cycles": attention.cycles,
-                  "share_of_attention": round(paced.tail(0) / scale / attention.cycles, 6)}
+        beside = {
+            "paced_tail_cycles": paced.tail(0),
+            "score_cycles": workload.clusters * pace,
+            "attention_cycles": attention.cycles,
+            "share_of_attention": round(paced.tail(0) / scale / attention.cycles, 6),
+        }
     campaign.stress(lambda count: stress_episodes(config, rng, count))
     log = full.run.epochs[0]
     begin = log.first_of(["cluster"]) if workload.clusters else 0
@@ -181,4 +235,5 @@ def bench(request: SimRequest) -> StarcSelectResult:
         wanted=wanted,
         fetched=int(outcome.length.sum()) * config.unit_tokens,
         commands=len(outcome.commands),
-        **beside)
+        **beside,
+    )

@@ -28,8 +28,20 @@ from .build import build_model, model_arguments, simulator_environment
 if TYPE_CHECKING:
     import jinja2
 
-__all__ = ["POWER_UP", "TAGS", "EpochLog", "Items", "StreamPort", "StreamRun", "compare", "is_clocked", "play",
-           "reset_clocks", "stop_simulations", "verdict"]
+__all__ = [
+    "POWER_UP",
+    "TAGS",
+    "EpochLog",
+    "Items",
+    "StreamPort",
+    "StreamRun",
+    "compare",
+    "is_clocked",
+    "play",
+    "reset_clocks",
+    "stop_simulations",
+    "verdict",
+]
 
 #: Number of classes of items that are counted separately.
 TAGS = 4
@@ -79,22 +91,24 @@ class Items:
     tag: np.ndarray
 
     @classmethod
-    def of(cls, payload: np.ndarray, *, epoch: np.ndarray | int = 0, cycle: np.ndarray | int = 0,
-           tag: np.ndarray | int = 0) -> Items:
+    def of(
+        cls, payload: np.ndarray, *, epoch: np.ndarray | int = 0, cycle: np.ndarray | int = 0, tag: np.ndarray | int = 0
+    ) -> Items:
         n = len(payload)
         return cls(payload, *(np.broadcast_to(np.asarray(a, np.int64), n) for a in (epoch, cycle, tag)))
 
     @classmethod
     def join(cls, parts: Sequence[Items]) -> Items:
         """All items of ``parts``, one after the other."""
-        return cls(*(np.concatenate([getattr(part, name) for part in parts])
-                     for name in ("payload", "epoch", "cycle", "tag")))
+        return cls(
+            *(np.concatenate([getattr(part, name) for part in parts]) for name in ("payload", "epoch", "cycle", "tag"))
+        )
 
     def file_bytes(self, port: StreamPort) -> bytes:
         n = len(self.payload)
         out = np.zeros((n, port.record // 8), np.uint8)
         for start, values in ((0, self.epoch), (4, self.cycle)):
-            out[:, start:start + 4] = np.asarray(values, ">u4").reshape(n, 1).view(np.uint8).reshape(n, 4)
+            out[:, start : start + 4] = np.asarray(values, ">u4").reshape(n, 1).view(np.uint8).reshape(n, 4)
         out[:, 8] = self.tag
         out[:, 9:] = self.payload[:, ::-1]
         return out.tobytes()
@@ -141,10 +155,21 @@ class StreamRun:
     output_cycles: dict[str, np.ndarray] = field(default_factory=dict)
 
 
-def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str, Items],
-         targets: Mapping[str, np.ndarray], *, stalls: Mapping[str, float] | None = None, lazy: bool = False,
-         seed: int = 1, limit: int = 1 << 31, waves: Path | None = None, power_up: str = "zeros",
-         resets: int = 0) -> StreamRun:
+def play(
+    verilog: str,
+    top: str,
+    ports: Sequence[StreamPort],
+    items: Mapping[str, Items],
+    targets: Mapping[str, np.ndarray],
+    *,
+    stalls: Mapping[str, float] | None = None,
+    lazy: bool = False,
+    seed: int = 1,
+    limit: int = 1 << 31,
+    waves: Path | None = None,
+    power_up: str = "zeros",
+    resets: int = 0,
+) -> StreamRun:
     """Simulate a unit. It is reset once before its first item.
 
     With ``power_up="random"`` or ``resets`` everything is first simulated from zeros, with no further reset. From other
@@ -184,8 +209,9 @@ def play(verilog: str, top: str, ports: Sequence[StreamPort], items: Mapping[str
     for number, (done, clock) in enumerate(zip(played, (*cuts, None), strict=True)):
         told = f"after reset {number} at clock {cuts[number - 1]}" if number else f"from {power_up} registers"
         faults += [f"{told}: {what}" for what in (*done.faults, *_differences(plain, done, targets, clock))]
-    return StreamRun(played[-1].outputs, played[-1].epochs, length + clocks, before + seconds, kept, faults,
-                     played[-1].cycles)
+    return StreamRun(
+        played[-1].outputs, played[-1].epochs, length + clocks, before + seconds, kept, faults, played[-1].cycles
+    )
 
 
 #: Contents that registers and memories of a unit can have before its first reset.
@@ -210,11 +236,14 @@ class _Played:
 
 def _differences(plain: _Played, done: _Played, targets: Mapping[str, np.ndarray], clock: int | None) -> list[str]:
     """Differences between the answers until ``clock`` (None: to the end) and the beginning of ``plain``."""
-    found = [f"epoch {n} has other cycles: {got} instead of {want}"
-             for n, (got, want) in enumerate(zip(done.lines, plain.lines, strict=False)) if got != want][:1]
+    found = [
+        f"epoch {n} has other cycles: {got} instead of {want}"
+        for n, (got, want) in enumerate(zip(done.lines, plain.lines, strict=False))
+        if got != want
+    ][:1]
     starts = np.cumsum([0, *(log.end_cycle + 1 for log in plain.epochs)])
     for name, want in plain.outputs.items():
-        epochs = np.repeat(np.arange(len(plain.epochs)), np.asarray(targets[name])[:len(plain.epochs)])
+        epochs = np.repeat(np.arange(len(plain.epochs)), np.asarray(targets[name])[: len(plain.epochs)])
         cycles, got = plain.cycles[name], done.outputs[name]
         size = min(len(epochs), len(cycles))
         count = size if clock is None else int(np.count_nonzero(starts[epochs[:size]] + cycles[:size] < clock))
@@ -224,8 +253,10 @@ def _differences(plain: _Played, done: _Played, targets: Mapping[str, np.ndarray
         wrong = np.flatnonzero((got[:both] != want[:both]).any(axis=1) | (done.cycles[name][:both] != cycles[:both]))
         if len(wrong):
             at = int(wrong[0])
-            (a, b), (c, d) = (("0x" + side.outputs[name][at][::-1].tobytes().hex(), int(side.cycles[name][at]))
-                              for side in (done, plain))
+            (a, b), (c, d) = (
+                ("0x" + side.outputs[name][at][::-1].tobytes().hex(), int(side.cycles[name][at]))
+                for side in (done, plain)
+            )
             found.append(f"{name} {at} (epoch {epochs[at]}): {a} in cycle {b} instead of {c} in cycle {d}")
     return found
 
@@ -239,9 +270,18 @@ class _Unit:
     ports: tuple[StreamPort, ...]
     waves: Path | None
 
-    def run(self, items: Mapping[str, Items], targets: Mapping[str, np.ndarray], *, stalls: Mapping[str, float],
-            lazy: bool, seed: int, limit: int, random: bool = False,
-            resets: Sequence[int] = ()) -> tuple[list[_Played], int, float, Path | None]:
+    def run(
+        self,
+        items: Mapping[str, Items],
+        targets: Mapping[str, np.ndarray],
+        *,
+        stalls: Mapping[str, float],
+        lazy: bool,
+        seed: int,
+        limit: int,
+        random: bool = False,
+        resets: Sequence[int] = (),
+    ) -> tuple[list[_Played], int, float, Path | None]:
         """Play the items once, and again from the first item after each reset. Returns the answers of each time, the
         number of all clocks, seconds of the simulation, and the file of the waveform."""
         inputs = [p for p in self.ports if p.is_input]
@@ -263,8 +303,10 @@ class _Unit:
                 plusargs += ["+verilator+rand+reset+2", f"+verilator+seed+{1 + seed % (2**31 - 1)}"]
             for port in self.ports:
                 chance = stalls.get(port.name, 0.0)
-                plusargs += [f"+{port.name}_stall={min(int(chance * 2**32), 2**32 - 1)}",
-                             f"+{port.name}_seed={int(rng.integers(1, 2**32))}"]
+                plusargs += [
+                    f"+{port.name}_stall={min(int(chance * 2**32), 2**32 - 1)}",
+                    f"+{port.name}_seed={int(rng.integers(1, 2**32))}",
+                ]
                 if lazy and not port.is_input:
                     plusargs.append(f"+{port.name}_lazy=1")
             seconds = _simulate(model, work, plusargs, seed, self.waves is not None)
@@ -273,18 +315,28 @@ class _Unit:
             log, faults, _ = logs[-1]
             if any(f.startswith("limit") for f in faults):
                 after = f" after reset {len(logs) - 1}" if len(logs) > 1 else ""
-                raise CheckFailed(f"{self.top}: {len(log)} of {len(counts)} epochs finished{after}, then no end within "
-                                  f"{limit} cycles ({faults[-1]})")
-            recorded = {p.name: [_read_output(part, p) for part in _parts((work / f"{p.name}.out").read_bytes())]
-                        for p in outputs}
+                raise CheckFailed(
+                    f"{self.top}: {len(log)} of {len(counts)} epochs finished{after}, then no end within "
+                    f"{limit} cycles ({faults[-1]})"
+                )
+            recorded = {
+                p.name: [_read_output(part, p) for part in _parts((work / f"{p.name}.out").read_bytes())]
+                for p in outputs
+            }
             kept = None
             if self.waves is not None:
                 dump = next(iter(sorted(work.glob("dump.*"))), None)
                 if dump is not None:
                     kept = self.waves.with_suffix(dump.suffix)
                     shutil.move(dump, kept)
-        played = [_Played({name: parts[n][0] for name, parts in recorded.items()},
-                          {name: parts[n][1] for name, parts in recorded.items()}, *log) for n, log in enumerate(logs)]
+        played = [
+            _Played(
+                {name: parts[n][0] for name, parts in recorded.items()},
+                {name: parts[n][1] for name, parts in recorded.items()},
+                *log,
+            )
+            for n, log in enumerate(logs)
+        ]
         return played, summary["clocks"], seconds, kept
 
 
@@ -303,15 +355,18 @@ def _bench_template() -> jinja2.Template:
     import jinja2
 
     source = resources.files(__package__).joinpath("bench.sv.j2").read_text()
-    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                              keep_trailing_newline=True).from_string(source)
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(source)
 
 
-def bench_text(top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort], *, clocked: bool = True,
-               waves: bool = False) -> str:
+def bench_text(
+    top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort], *, clocked: bool = True, waves: bool = False
+) -> str:
     numbers = [(port, *number) for port in (*inputs, *outputs) for number in port.numbers] if waves else []
-    return _bench_template().render(top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS, clocked=clocked,
-                                    numbers=numbers)
+    return _bench_template().render(
+        top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS, clocked=clocked, numbers=numbers
+    )
 
 
 #: Simulations in progress, in any thread.
@@ -337,24 +392,27 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
     libpython = find_libpython()
     if libpython is None:
         raise ToolMissing("cocotb needs a shared libpython: apt-get install libpython3-dev")
-    env.update({
-        "PATH": env["PATH"] + os.pathsep + str(config.libs_dir),
-        "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
-        "PYGPI_PYTHON_BIN": sys.executable,
-        "GPI_USERS": f"{libpython};{config.pygpi_entry_point()}",
-        "COCOTB_TOPLEVEL": "bench",
-        "COCOTB_TEST_MODULES": f"{__package__}.tb_streams",
-        "TOPLEVEL_LANG": "verilog",
-        "COCOTB_TRUST_INERTIAL_WRITES": "1",
-        "COCOTB_RANDOM_SEED": str(seed),
-        "COCOTB_REWRITE_ASSERTION_FILES": "",  # the bench has no assertion; rewriting them takes most of a short run
-        "COCOTB_RESULTS_FILE": str(work / "results.xml"),
-        "BENCH_SUMMARY": str(work / "summary.json"),
-    })
+    env.update(
+        {
+            "PATH": env["PATH"] + os.pathsep + str(config.libs_dir),
+            "PYTHONPATH": os.pathsep.join(p for p in sys.path if p),
+            "PYGPI_PYTHON_BIN": sys.executable,
+            "GPI_USERS": f"{libpython};{config.pygpi_entry_point()}",
+            "COCOTB_TOPLEVEL": "bench",
+            "COCOTB_TEST_MODULES": f"{__package__}.tb_streams",
+            "TOPLEVEL_LANG": "verilog",
+            "COCOTB_TRUST_INERTIAL_WRITES": "1",
+            "COCOTB_RANDOM_SEED": str(seed),
+            "COCOTB_REWRITE_ASSERTION_FILES": "",  # the bench has no assertion; rewriting them takes most of a short run
+            "COCOTB_RESULTS_FILE": str(work / "results.xml"),
+            "BENCH_SUMMARY": str(work / "summary.json"),
+        }
+    )
     began = time.perf_counter()
     command = [str(model / "bench"), *(["--trace"] if waves else []), *plusargs, *model_arguments()]
-    process = subprocess.Popen(command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        command, cwd=work, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
     _running.add(process)
     try:
         output, _ = process.communicate()
@@ -371,9 +429,13 @@ def _simulate(model: Path, work: Path, plusargs: list[str], seed: int, waves: bo
         tests, failed = get_results(work / "results.xml")
     # A simulation that ran no test, or crashed, is a failure too.
     if process.returncode or failed or tests != 1 or not (work / "summary.json").exists():
-        lines = [line for line in output.splitlines() if re.search("rror|ault|xception", line)] or output.splitlines()[-1:]
-        raise CheckFailed(f"the simulation stopped (exit {process.returncode}, {failed} of {tests} tests failed): "
-                          f"{(lines or ['no output'])[0].strip()}")
+        lines = [line for line in output.splitlines() if re.search("rror|ault|xception", line)] or output.splitlines()[
+            -1:
+        ]
+        raise CheckFailed(
+            f"the simulation stopped (exit {process.returncode}, {failed} of {tests} tests failed): "
+            f"{(lines or ['no output'])[0].strip()}"
+        )
     return seconds
 
 
@@ -401,9 +463,14 @@ def _read_output(text: bytes, port: StreamPort) -> tuple[np.ndarray, np.ndarray]
     return data[:, ::-1], np.array(words[::2], np.int64)
 
 
-def compare(run: StreamRun, items: Mapping[str, Items], expected: Mapping[str, np.ndarray],
-            targets: Mapping[str, Sequence[int] | np.ndarray], *,
-            part: Callable[[str, int, int], str] | None = None) -> tuple[int, str | None, list[str]]:
+def compare(
+    run: StreamRun,
+    items: Mapping[str, Items],
+    expected: Mapping[str, np.ndarray],
+    targets: Mapping[str, Sequence[int] | np.ndarray],
+    *,
+    part: Callable[[str, int, int], str] | None = None,
+) -> tuple[int, str | None, list[str]]:
     """Number of mismatches, the first one as text, and notes.
 
     A row of an output that differs, is missing or is surplus is a mismatch. Further mismatches are an input whose items

@@ -26,8 +26,15 @@ __all__ = ["Comparison", "evaluate", "exhaustive", "stratified"]
 SHOWN = 20
 
 
-def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs: Sequence[tuple[str, int]],
-             vectors: Mapping[str, np.ndarray], *, latency: int = 0) -> dict[str, np.ndarray]:
+def evaluate(
+    verilog: str,
+    top: str,
+    inputs: Sequence[tuple[str, int]],
+    outputs: Sequence[tuple[str, int]],
+    vectors: Mapping[str, np.ndarray],
+    *,
+    latency: int = 0,
+) -> dict[str, np.ndarray]:
     """Outputs of a module for every vector of inputs, by Verilator.
 
     A combinational module (one without a port ``clk``) is evaluated once for each vector. A module with a clock gets
@@ -60,13 +67,19 @@ def evaluate(verilog: str, top: str, inputs: Sequence[tuple[str, int]], outputs:
     if len(set(lengths.values())) != 1:
         raise ValueError(f"Vectors of all inputs must be equally many, not {lengths}")
     if latency < 0 or (latency and "clk" not in ports):
-        raise ValueError(f"Latency of a module {'with' if 'clk' in ports else 'without'} clock must be 0"
-                         f"{' or more' if 'clk' in ports else ''}, not {latency!r}")
+        raise ValueError(
+            f"Latency of a module {'with' if 'clk' in ports else 'without'} clock must be 0"
+            f"{' or more' if 'clk' in ports else ''}, not {latency!r}"
+        )
     count = next(iter(lengths.values()))
     columns = [_column(np.asarray(vectors[name]), name, width) for name, width in inputs]
     wrapper, flags = _wrapper(top, ports, inputs, outputs)
-    driver = _render("vectors.cpp.j2", inputs=[f"in{n}" for n in range(len(inputs))],
-                     outputs=[f"out{n}" for n in range(len(outputs))], **flags)
+    driver = _render(
+        "vectors.cpp.j2",
+        inputs=[f"in{n}" for n in range(len(inputs))],
+        outputs=[f"out{n}" for n in range(len(outputs))],
+        **flags,
+    )
     program = build_driver(verilog, top, wrapper, {"driver.cpp": driver}) / "bench"
     base = cache_folder() / "runs"
     base.mkdir(parents=True, exist_ok=True)
@@ -108,14 +121,30 @@ class Comparison:
 
 
 #: Operations of two numbers, as C++.
-OPERATIONS = {"multiply": "a * b", "add": "a + b", "subtract": "a - b", "divide": "a / b",
-              "maximum": "larger(a, b)", "minimum": "-larger(-a, -b)"}
+OPERATIONS = {
+    "multiply": "a * b",
+    "add": "a + b",
+    "subtract": "a - b",
+    "divide": "a / b",
+    "maximum": "larger(a, b)",
+    "minimum": "-larger(-a, -b)",
+}
 
 Progress = Callable[[int, int], object]
 
 
-def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, first: int = 0, last: int | None = None,
-               flush_to_zero: bool = False, engine: str = "gates", progress: Progress | None = None) -> Comparison:
+def exhaustive(
+    verilog: str,
+    top: str,
+    operation: str,
+    fmt: FloatFormat,
+    *,
+    first: int = 0,
+    last: int | None = None,
+    flush_to_zero: bool = False,
+    engine: str = "gates",
+    progress: Progress | None = None,
+) -> Comparison:
     """Compare every pair of operands with a reference, in one compiled program.
 
     The module is a combinational stream operator. The low half of ``i__payload`` is a, the high half is b, and
@@ -157,8 +186,17 @@ def exhaustive(verilog: str, top: str, operation: str, fmt: FloatFormat, *, firs
     return _compare([str(program), str(first), str(last)], top, total, progress)
 
 
-def stratified(verilog: str, top: str, operation: str, fmt: FloatFormat, *, count: int = 10_000_000, seed: int = 1,
-               flush_to_zero: bool = False, progress: Progress | None = None) -> Comparison:
+def stratified(
+    verilog: str,
+    top: str,
+    operation: str,
+    fmt: FloatFormat,
+    *,
+    count: int = 10_000_000,
+    seed: int = 1,
+    flush_to_zero: bool = False,
+    progress: Progress | None = None,
+) -> Comparison:
     """Compare a sample that misses no pair of exponents, by Verilator, in the same way as :func:`exhaustive`.
 
     Every pair of signs and exponents has 16 pairs of fractions at the edges (0, 1, one half, all ones). Every one of
@@ -178,8 +216,13 @@ def _reference(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: 
         raise ValueError(f"Format must have up to 16 bits, 9 of them exponent, not {fmt.name}")
     if "clk" in _ports(verilog, top):
         raise ValueError(f"Module {top!r} must be combinational")
-    return _render("reference.h.j2", exponent=fmt.exponent_bits, fraction=fmt.fraction_bits,
-                   flush=str(bool(flush)).lower(), expression=OPERATIONS[operation])
+    return _render(
+        "reference.h.j2",
+        exponent=fmt.exponent_bits,
+        fraction=fmt.fraction_bits,
+        flush=str(bool(flush)).lower(),
+        expression=OPERATIONS[operation],
+    )
 
 
 def _pair_ports(fmt: FloatFormat) -> tuple[list[tuple[str, int]], list[tuple[str, int]]]:
@@ -200,14 +243,23 @@ def _exhaustive_gates(verilog: str, top: str, operation: str, fmt: FloatFormat, 
     template = resources.files(__package__).joinpath("sliced.cpp.j2").read_text()
 
     def sources() -> dict[str, str]:
-        bits = {name: ["ONES" if name.endswith(("valid", "ready")) else "ZERO"] * width
-                for name, (way, width) in ports.items() if way == "input"}
+        bits = {
+            name: ["ONES" if name.endswith(("valid", "ready")) else "ZERO"] * width
+            for name, (way, width) in ports.items()
+            if way == "input"
+        }
         bits["i__payload"] = [f"{side}[{n}]" for side in "ab" for n in range(fmt.width)]
         gates = as_statements(gate_netlist(verilog, top), bits, "o__payload")
         return {"bench.cpp": _render("sliced.cpp.j2", gates=gates, shown=SHOWN), "reference.h": reference}
 
-    identity = {"verilog": verilog, "reference": reference, "template": template, "script": SCRIPT, "shown": str(SHOWN),
-                "yosys": yosys_version()}
+    identity = {
+        "verilog": verilog,
+        "reference": reference,
+        "template": template,
+        "script": SCRIPT,
+        "shown": str(SHOWN),
+        "yosys": yosys_version(),
+    }
     return build_program(f"{top}-gates", identity, sources) / "bench"
 
 
@@ -244,8 +296,13 @@ def _render(template: str, **values: Any) -> str:
     import jinja2
 
     source = resources.files(__package__).joinpath(template).read_text()
-    return jinja2.Environment(trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined,
-                              keep_trailing_newline=True).from_string(source).render(**values)
+    return (
+        jinja2.Environment(
+            trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        )
+        .from_string(source)
+        .render(**values)
+    )
 
 
 def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:
@@ -253,13 +310,19 @@ def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:
     match = re.search(rf"^\s*module\s+{re.escape(top)}\s*\((.*?)\)\s*;(.*?)\bendmodule\b", verilog, re.M | re.S)
     if not match:
         raise ValueError(f"Verilog must have a module {top!r}")
-    declared = re.findall(r"\b(input|output)\s+(?:(?:wire|reg|logic)\b)?\s*(?:\[(\d+):(\d+)\]\s*)?([^\s;,\[]+)\s*[;,]",
-                          f"{match[1]};{match[2]}")
+    declared = re.findall(
+        r"\b(input|output)\s+(?:(?:wire|reg|logic)\b)?\s*(?:\[(\d+):(\d+)\]\s*)?([^\s;,\[]+)\s*[;,]",
+        f"{match[1]};{match[2]}",
+    )
     return {name: (way, int(high) - int(low) + 1 if high else 1) for way, high, low, name in declared}
 
 
-def _wrapper(top: str, ports: Mapping[str, tuple[str, int]], inputs: Sequence[tuple[str, int]],
-             outputs: Sequence[tuple[str, int]]) -> tuple[str, dict[str, bool]]:
+def _wrapper(
+    top: str,
+    ports: Mapping[str, tuple[str, int]],
+    inputs: Sequence[tuple[str, int]],
+    outputs: Sequence[tuple[str, int]],
+) -> tuple[str, dict[str, bool]]:
     """Text of the module ``bench`` around the module, with names that are the same in C++. Also says which special
     ports it has."""
     for way, listed in (("input", inputs), ("output", outputs)):
@@ -293,14 +356,17 @@ def _wrapper(top: str, ports: Mapping[str, tuple[str, int]], inputs: Sequence[tu
         else:
             inside.append(f"    wire [{width - 1}:0] {name};\n")
             connected.append(f".{name}({name})")
-    return (f"module bench({', '.join(declared)});\n{''.join(inside)}    {top} unit({', '.join(connected)});\nendmodule\n",
-            flags)
+    return (
+        f"module bench({', '.join(declared)});\n{''.join(inside)}    {top} unit({', '.join(connected)});\nendmodule\n",
+        flags,
+    )
 
 
 def _call(command: list[str], top: str, hear: Callable[[str], None] | None = None) -> None:
     """Run the program and pass every line that it prints to ``hear``. An exception here ends the program too."""
-    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
-                               start_new_session=True)
+    process = subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True
+    )
     line = "no output"
     try:
         assert process.stdout is not None
@@ -330,15 +396,18 @@ def _column(values: np.ndarray, name: str, width: int) -> np.ndarray:
     dtype, words = _stored(width)
     if width <= 64:
         if values.ndim != 1 or values.dtype.kind not in "iub":
-            raise ValueError(f"Vectors of {name!r} must be an integer array of one axis, not {values.dtype} of shape "
-                             f"{values.shape}")
+            raise ValueError(
+                f"Vectors of {name!r} must be an integer array of one axis, not {values.dtype} of shape {values.shape}"
+            )
         column = values.astype(dtype)
         if width < 8 * dtype.itemsize:
             column &= dtype.type((1 << width) - 1)
         return column
     if values.ndim != 2 or values.dtype not in (np.uint8, np.uint64):
-        raise ValueError(f"Vectors of {name!r} must be an uint8 or uint64 array of two axes, not {values.dtype} of shape "
-                         f"{values.shape}")
+        raise ValueError(
+            f"Vectors of {name!r} must be an uint8 or uint64 array of two axes, not {values.dtype} of shape "
+            f"{values.shape}"
+        )
     size = values.dtype.itemsize
     if values.shape[1] != -(-width // (8 * size)):
         raise ValueError(f"Vectors of {name!r} must be {-(-width // (8 * size))} words long, not {values.shape[1]}")
@@ -355,4 +424,4 @@ def _column(values: np.ndarray, name: str, width: int) -> np.ndarray:
 def _bits(column: np.ndarray, width: int) -> np.ndarray:
     if width <= 64:
         return column[:, 0].astype(np.int64 if width < 64 else np.uint64)
-    return np.ascontiguousarray(column.astype("<u4").view(np.uint8)[:, :-(-width // 8)])
+    return np.ascontiguousarray(column.astype("<u4").view(np.uint8)[:, : -(-width // 8)])

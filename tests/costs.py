@@ -36,8 +36,10 @@ SHOWN = 12
 
 def used_s() -> float:
     """Processor seconds of this process and of its finished children so far."""
-    return sum(usage.ru_utime + usage.ru_stime for usage in map(resource.getrusage, (resource.RUSAGE_SELF,
-                                                                                   resource.RUSAGE_CHILDREN)))
+    return sum(
+        usage.ru_utime + usage.ru_stime
+        for usage in map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+    )
 
 
 def function_of(name: str) -> str:
@@ -70,7 +72,7 @@ class Meter:
 
     def __init__(self) -> None:
         self.mark_s = used_s()
-        self.inner_s = [0.0]   # shared fixtures made inside the phase, then inside each fixture that is being made
+        self.inner_s = [0.0]  # shared fixtures made inside the phase, then inside each fixture that is being made
         self.fixtures: list[tuple[str, float]] = []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -82,7 +84,9 @@ class Meter:
         self.mark_s, self.inner_s, self.fixtures = now_s, [0.0], []
 
     @pytest.hookimpl(wrapper=True, tryfirst=True)
-    def pytest_fixture_setup(self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest) -> Iterator[None]:
+    def pytest_fixture_setup(
+        self, fixturedef: pytest.FixtureDef[Any], request: pytest.FixtureRequest
+    ) -> Iterator[None]:
         if fixturedef.scope == "function":
             return (yield)
         start_s = used_s()
@@ -99,8 +103,11 @@ class Meter:
     def pytest_runtest_makereport(self, item: pytest.Item) -> Iterator[None]:
         report: Any = yield
         now_s = used_s()
-        report.cost = {"test_s": now_s - self.mark_s - self.inner_s[0], "fixtures": self.fixtures,
-                       "placed": any(item.get_closest_marker(name) for name in ("slow", "essential"))}
+        report.cost = {
+            "test_s": now_s - self.mark_s - self.inner_s[0],
+            "fixtures": self.fixtures,
+            "placed": any(item.get_closest_marker(name) for name in ("slow", "essential")),
+        }
         self._reset(now_s)
         return report
 
@@ -153,8 +160,10 @@ class Ledger:
         lines.append("dearest:")
         dearest = sorted(everything.items(), key=lambda pair: -pair[1])[:SHOWN]
         lines += [f"{cost_s:9.1f} s  {name}" for name, cost_s in dearest]
-        grown = sorted((name for name, cost_s in self.tests.items() if cost_s > LIMIT_S and name not in self.placed),
-                       key=lambda name: -self.tests[name])
+        grown = sorted(
+            (name for name, cost_s in self.tests.items() if cost_s > LIMIT_S and name not in self.placed),
+            key=lambda name: -self.tests[name],
+        )
         if grown:
             lines.append(f"above {LIMIT_S:g} processor seconds in the fast tier: {len(grown)} tests (see {LIST.name})")
             lines += [f"{self.tests[name]:9.1f} s  {name}" for name in grown[:SHOWN]]

@@ -26,10 +26,24 @@ from pathlib import Path
 FOLDER = Path(__file__).resolve().parent.parent / "constraints" / "cent_programs"
 #: Version whose output the repository holds. Another version may write other words.
 ZIG = "0.17.1"
-OPTIONS = ["-target", "riscv32-freestanding-none", "-mcpu=generic_rv32+m", "-O2", "-fomit-frame-pointer",
-           "-ffreestanding", "-nostdlib", "-fno-sanitize=all", "-fno-stack-protector", "-falign-functions=32",
-           "-fno-vectorize",
-           "-fno-slp-vectorize", "-Wall", "-Werror", "-I", str(FOLDER)]
+OPTIONS = [
+    "-target",
+    "riscv32-freestanding-none",
+    "-mcpu=generic_rv32+m",
+    "-O2",
+    "-fomit-frame-pointer",
+    "-ffreestanding",
+    "-nostdlib",
+    "-fno-sanitize=all",
+    "-fno-stack-protector",
+    "-falign-functions=32",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-Wall",
+    "-Werror",
+    "-I",
+    str(FOLDER),
+]
 #: Bytes of a line of the core's caches.
 LINE = 32
 #: Code first, then constants and variables; all in one piece from address 0.
@@ -52,9 +66,17 @@ def compiled(source: Path, elements: int = 16) -> bytes:
         folder = Path(name)
         (folder / "link.ld").write_text(LINKER)
         zig = [sys.executable, "-m", "ziglang", "cc", *OPTIONS]
-        for command in ([*zig, f"-DELEMENTS={elements}", "-c", str(source), "-o", str(folder / "program.o")],
-                        [*zig, "-Wl,-T," + str(folder / "link.ld"), "-Wl,-e,0", str(folder / "program.o"),
-                         "-o", str(folder / "program.elf")]):
+        for command in (
+            [*zig, f"-DELEMENTS={elements}", "-c", str(source), "-o", str(folder / "program.o")],
+            [
+                *zig,
+                "-Wl,-T," + str(folder / "link.ld"),
+                "-Wl,-e,0",
+                str(folder / "program.o"),
+                "-o",
+                str(folder / "program.elf"),
+            ],
+        ):
             done = subprocess.run(command, capture_output=True, text=True, cwd=folder)
             if done.returncode:
                 lines = [line for line in done.stderr.splitlines() if "error" in line] or done.stderr.splitlines()[-1:]
@@ -64,30 +86,33 @@ def compiled(source: Path, elements: int = 16) -> bytes:
 
 def image(elf: bytes) -> dict[str, object]:
     """Words, entries and parameters of a 32-bit ELF file."""
-    sections_at, = struct.unpack_from("<I", elf, 32)
+    (sections_at,) = struct.unpack_from("<I", elf, 32)
     size, count, _ = struct.unpack_from("<HHH", elf, 46)
     sections = [struct.unpack_from("<10I", elf, sections_at + n * size) for n in range(count)]
     memory = bytearray()
     for _, kind, flags, address, offset, length, *_ in sections:
-        if flags & 2 and length:      # it is loaded
+        if flags & 2 and length:  # it is loaded
             memory.extend(bytes(max(0, address + length - len(memory))))
-            if kind != 8:             # 8: all zeros
-                memory[address:address + length] = elf[offset:offset + length]
-    memory.extend(bytes(-len(memory) % LINE + 2 * LINE))   # the core fetches ahead: what it finds there is defined
+            if kind != 8:  # 8: all zeros
+                memory[address : address + length] = elf[offset : offset + length]
+    memory.extend(bytes(-len(memory) % LINE + 2 * LINE))  # the core fetches ahead: what it finds there is defined
     entries: dict[str, int] = {}
     parameters: dict[str, int] = {}
     for _, kind, _, _, offset, length, link, *_ in sections:
-        if kind != 2:                 # 2: symbols
+        if kind != 2:  # 2: symbols
             continue
         strings = sections[link][4]
         for at in range(offset, offset + length, 16):
             text, value, _, info, _, index = struct.unpack_from("<IIIBBH", elf, at)
-            name = elf[strings + text:elf.index(b"\0", strings + text)].decode()
-            if info >> 4 == 1 and index and info & 15 in (1, 2):   # global, defined; 1: variable, 2: function
+            name = elf[strings + text : elf.index(b"\0", strings + text)].decode()
+            if info >> 4 == 1 and index and info & 15 in (1, 2):  # global, defined; 1: variable, 2: function
                 (entries if info & 15 == 2 else parameters)[name] = value
-    return {"compiler": f"ziglang {ZIG}", "entries": dict(sorted(entries.items())),
-            "parameters": dict(sorted(parameters.items())),
-            "words": [f"{word:08x}" for word in struct.unpack(f"<{len(memory) // 4}I", memory)]}
+    return {
+        "compiler": f"ziglang {ZIG}",
+        "entries": dict(sorted(entries.items())),
+        "parameters": dict(sorted(parameters.items())),
+        "words": [f"{word:08x}" for word in struct.unpack(f"<{len(memory) // 4}I", memory)],
+    }
 
 
 def main() -> None:

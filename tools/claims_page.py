@@ -19,9 +19,11 @@ from bankside.repro import HEADINGS, by_category, counts_lines, difference_text,
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
 #: What a category says.
-SAYS = {"result": "Numbers that the paper measured, computed from our measurements.",
-        "behaviour": "A simulation or run of ours shows whether our RTL or algorithm does what the paper says.",
-        "configuration": "We use what the paper uses. Equal values here are no evidence for its results."}
+SAYS = {
+    "result": "Numbers that the paper measured, computed from our measurements.",
+    "behaviour": "A simulation or run of ours shows whether our RTL or algorithm does what the paper says.",
+    "configuration": "We use what the paper uses. Equal values here are no evidence for its results.",
+}
 
 
 def cell(value: Any, unit: str | None) -> str:
@@ -31,21 +33,47 @@ def cell(value: Any, unit: str | None) -> str:
 
 def page(result: dict[str, Any]) -> str:
     """The page of a result of `bankside repro --json`."""
-    lines = [f"# {result['title']}: claim by claim", "",
-             f"This page lists the result of `bankside repro {result['paper']}`. "
-             "[How to read it](repro.md). `tools/claims_page.py` writes it. Values follow from the sources and from "
-             "measurements of the generated Verilog, so a later version may differ.", "",
-             *(f"* {line}" for line in counts_lines(result)), ""]
+    lines = [
+        f"# {result['title']}: claim by claim",
+        "",
+        f"This page lists the result of `bankside repro {result['paper']}`. "
+        "[How to read it](repro.md). `tools/claims_page.py` writes it. Values follow from the sources and from "
+        "measurements of the generated Verilog, so a later version may differ.",
+        "",
+        *(f"* {line}" for line in counts_lines(result)),
+        "",
+    ]
     for group, rows in by_category(result["claims"]).items():
-        lines += [f"## {HEADINGS[group]}", "", SAYS[group], "", "| claim | in | what | paper | ours | ratio | verdict |",
-                  "|---|---|---|---|---|---|---|"]
+        lines += [
+            f"## {HEADINGS[group]}",
+            "",
+            SAYS[group],
+            "",
+            "| claim | in | what | paper | ours | ratio | verdict |",
+            "|---|---|---|---|---|---|---|",
+        ]
         for row in rows:
             ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}"
-            lines.append("| " + " | ".join((
-                f"`{row['id']}`", row["source"], cell(row["statement"], None), cell(row["paper"], row["unit"]),
-                cell(row["ours"], row["unit"]), ratio, row["verdict"])) + " |")
-        reasons = [f"* `{row['id']}` ({row['verdict']}): " + " ".join(filter(None, (difference_text(row), row["why"])))
-                   for row in rows if row["verdict"] not in ("exact", "within", "bound")]
+            lines.append(
+                "| "
+                + " | ".join(
+                    (
+                        f"`{row['id']}`",
+                        row["source"],
+                        cell(row["statement"], None),
+                        cell(row["paper"], row["unit"]),
+                        cell(row["ours"], row["unit"]),
+                        ratio,
+                        row["verdict"],
+                    )
+                )
+                + " |"
+            )
+        reasons = [
+            f"* `{row['id']}` ({row['verdict']}): " + " ".join(filter(None, (difference_text(row), row["why"])))
+            for row in rows
+            if row["verdict"] not in ("exact", "within", "bound")
+        ]
         lines += ["", *(["Why:", "", *reasons, ""] if reasons else [])]
     return "\n".join(lines).rstrip() + "\n"
 

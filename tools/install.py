@@ -37,8 +37,12 @@ def settings_of_pip(listed: str) -> dict[str, list[str]]:
 def passed_on(settings: dict[str, list[str]]) -> tuple[list[str], dict[str, str]]:
     """Options and environment variables that give uv the same sources of packages."""
     options = ["--index-strategy", "unsafe-best-match"]  # as pip does; the hashes of the lock say what may come
-    for name, option in (("index-url", "--default-index"), ("extra-index-url", "--index"), ("find-links", "--find-links"),
-                         ("trusted-host", "--allow-insecure-host")):
+    for name, option in (
+        ("index-url", "--default-index"),
+        ("extra-index-url", "--index"),
+        ("find-links", "--find-links"),
+        ("trusted-host", "--allow-insecure-host"),
+    ):
         values = settings.get(name, [])
         for value in values[-1:] if name == "index-url" else values:
             options += [option, value]
@@ -57,8 +61,20 @@ def by_uv(lock: str) -> bool:
             return False
     listed = subprocess.run([*PIP, "config", "list"], capture_output=True, text=True).stdout
     options, variables = passed_on(settings_of_pip(listed))
-    command = [sys.executable, "-m", "uv", "pip", "install", "-q", "--python", sys.executable, *options, "--require-hashes",
-               "-r", lock]
+    command = [
+        sys.executable,
+        "-m",
+        "uv",
+        "pip",
+        "install",
+        "-q",
+        "--python",
+        sys.executable,
+        *options,
+        "--require-hashes",
+        "-r",
+        lock,
+    ]
     return subprocess.run(command, env={**os.environ, **variables}).returncode == 0
 
 

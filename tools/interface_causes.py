@@ -69,13 +69,22 @@ def cases(config: PamInterfaceConfig) -> Iterator[tuple[str, PamInterfaceConfig,
             continue
         verb = "read" if way == "source" else "write"
         for gone in (*((limit,) for limit in limits), limits):
-            free = side.model_copy(update=(
-                ({f"{verb}_bank_cycles": 1, f"{verb}_recovery_cycles": 1} if ROWS in gone else {})
-                | ({"activate_cycles": 1, "window_cycles": 0} if OPENINGS in gone else {})))
+            free = side.model_copy(
+                update=(
+                    ({f"{verb}_bank_cycles": 1, f"{verb}_recovery_cycles": 1} if ROWS in gone else {})
+                    | ({"activate_cycles": 1, "window_cycles": 0} if OPENINGS in gone else {})
+                )
+            )
             name = f"{side.format} without: " + (gone[0] if len(gone) == 1 else "all three")
             yield (name, config.model_copy(update={way: free}), *((gone, ()) if way == "source" else ((), gone)))
-    for key, factor in (("buffer_tokens", 8), ("reads_in_flight", 8), ("reorder_depth", 2), ("write_depth", 2),
-                        ("reorder_depth", 8), ("write_depth", 8)):
+    for key, factor in (
+        ("buffer_tokens", 8),
+        ("reads_in_flight", 8),
+        ("reorder_depth", 2),
+        ("write_depth", 2),
+        ("reorder_depth", 8),
+        ("write_depth", 8),
+    ):
         if factor == 8 and key.endswith("depth") and "ssd" not in (config.source.format, config.destination.format):
             continue
         more = {key: getattr(config, key) * factor} | ({"buffer_tokens": 1024} if factor == 8 else {})
@@ -97,10 +106,13 @@ def main() -> None:
             tokens = in_groups(PRESETS[preset], tokens, [int(group) for group in options.groups.split(",")])
             listed = itertools.islice(listed, 1)
         for name, config, source, destination in listed:
-            memories = [without(load_memory(TIERS[side.format].memory), *gone)
-                        for side, gone in ((config.source, source), (config.destination, destination))]
-            told = transfer_time(config, tokens, source=Controller(memories[0], False),
-                                 destination=Controller(memories[1], True))
+            memories = [
+                without(load_memory(TIERS[side.format].memory), *gone)
+                for side, gone in ((config.source, source), (config.destination, destination))
+            ]
+            told = transfer_time(
+                config, tokens, source=Controller(memories[0], False), destination=Controller(memories[1], True)
+            )
             opened = (sum(side.values()) for side in (told.read_openings, told.write_openings))
             print(f"| {preset} | {name} | {told.time_ns:.0f} | " + " | ".join(map(str, opened)) + " |", flush=True)
 

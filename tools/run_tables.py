@@ -52,8 +52,10 @@ def selections() -> dict[str, list[np.ndarray]]:
     for name, method in ROWS.items():
         own = make_method(method, BUDGET, **({"prefill": TOKENS} if method == "starc" else {}))
         counts = np.array([TOKENS])
-        out[name] = [own.placement(keys[head], TOKENS).of(own.choose(queries[head:head + 1], keys[head], counts).tokens)
-                     for head in range(HEADS)]
+        out[name] = [
+            own.placement(keys[head], TOKENS).of(own.choose(queries[head : head + 1], keys[head], counts).tokens)
+            for head in range(HEADS)
+        ]
     return out
 
 
@@ -73,18 +75,26 @@ def pam(slots: Sequence[np.ndarray]) -> tuple[float, int, float]:
     """The same. A head is one program, and the longest of them counts."""
     config, memory = PRESETS["pam-hbm"], load_memory("hbm3-5.2")
     unit = unit_tokens(memory)
-    timings = [time_program(selected_program(config, memory, [Step(TOKENS // unit, HEAD_DIM)], [runs(own, unit)]), memory)
-               for own in slots]
-    return (mean_units(slots, unit), max(timing.cycles for timing in timings),
-            float(np.mean([opened(timing.commands) for timing in timings])))
+    timings = [
+        time_program(selected_program(config, memory, [Step(TOKENS // unit, HEAD_DIM)], [runs(own, unit)]), memory)
+        for own in slots
+    ]
+    return (
+        mean_units(slots, unit),
+        max(timing.cycles for timing in timings),
+        float(np.mean([opened(timing.commands) for timing in timings])),
+    )
 
 
 def cent(slots: Sequence[np.ndarray]) -> tuple[float, int, float]:
     """The same: products of queries and keys, and of probabilities and values, in a block of as many channels."""
-    mapping = BlockMapping(HEADS * HEAD_DIM, HEADS, HEADS, 4 * HEADS * HEAD_DIM, HEADS, slips=False, shared_inputs=False)
+    mapping = BlockMapping(
+        HEADS * HEAD_DIM, HEADS, HEADS, 4 * HEADS * HEAD_DIM, HEADS, slips=False, shared_inputs=False
+    )
     block = block_program(mapping, TOKENS, [runs(own, 16) for own in slots])
-    timing = FrontEnd().time(Program(stage for stage in block.body if getattr(stage, "name", "") in (
-        "attn_score", "attn_output")))
+    timing = FrontEnd().time(
+        Program(stage for stage in block.body if getattr(stage, "name", "") in ("attn_score", "attn_output"))
+    )
     return mean_units(slots, 16), timing.cycles, opened(timing.commands) / CHANNELS
 
 
@@ -94,18 +104,28 @@ def mean_units(slots: Sequence[np.ndarray], unit: int) -> float:
 
 def figures() -> dict[str, dict[str, dict[str, float]]]:
     """Figures by row and system."""
-    return {row: {system.__name__: dict(zip(("units", "cycles", "rows"), system(slots), strict=True))
-                  for system in (attacc, pam, cent)} for row, slots in selections().items()}
+    return {
+        row: {
+            system.__name__: dict(zip(("units", "cycles", "rows"), system(slots), strict=True))
+            for system in (attacc, pam, cent)
+        }
+        for row, slots in selections().items()
+    }
 
 
 def channel_runs(rows: Mapping[str, Mapping[str, Mapping[str, float]]]) -> str:
     names = {"attacc": "AttAcc", "pam": "PAM", "cent": "CENT"}
     out: list[list[Any]] = []
     for row, systems in rows.items():
-        cells = [f"{one[key]:,.{digits}f}" for one in systems.values() for key, digits in
-                 (("units", 1), ("cycles", 0), ("rows", 1))]
+        cells = [
+            f"{one[key]:,.{digits}f}"
+            for one in systems.values()
+            for key, digits in (("units", 1), ("cycles", 0), ("rows", 1))
+        ]
         out.append([row + (f" (`{ROWS[row]}`)" if ROWS[row] != "full" else ""), *cells])
-    return table(["selection", *(f"{name}: {key}" for name in names.values() for key in ("units", "cycles", "rows"))], out)
+    return table(
+        ["selection", *(f"{name}: {key}" for name in names.values() for key in ("units", "cycles", "rows"))], out
+    )
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -55,12 +55,25 @@ def sharing_time(rows: Sequence[Sharing]) -> str:
     for key, row in limited.items():
         pair = row, free.get(key, row)
         paces = [str(max(one.burst_cycles or 0, one.interval_cycles or 0)) for one in pair]
-        out.append([f"{row.model} ({row.queries_per_head})", row.design,
-                    "" if row.burst_cycles is None else f"{row.passes} x {both(*paces)}",
-                    both(*(one.bound for one in pair)),
-                    *(both(figure(a), figure(b)) for a, b in zip(*(one.attention_ms for one in pair), strict=True))])
-    return table(["model (queries of a group)", "design", "passes x cycles of a burst", "bound",
-                  *(f"{context // 1024} K" for context in CONTEXTS)], out)
+        out.append(
+            [
+                f"{row.model} ({row.queries_per_head})",
+                row.design,
+                "" if row.burst_cycles is None else f"{row.passes} x {both(*paces)}",
+                both(*(one.bound for one in pair)),
+                *(both(figure(a), figure(b)) for a, b in zip(*(one.attention_ms for one in pair), strict=True)),
+            ]
+        )
+    return table(
+        [
+            "model (queries of a group)",
+            "design",
+            "passes x cycles of a burst",
+            "bound",
+            *(f"{context // 1024} K" for context in CONTEXTS),
+        ],
+        out,
+    )
 
 
 def sharing_energy(rows: Sequence[Sharing]) -> str:
@@ -79,9 +92,18 @@ def sharing_area(rows: Sequence[Sharing]) -> str:
             continue
         seen.add(row.design)
         low, high = row.area.with_other_percent
-        out.append([row.design, f"{row.area_ge / 1e3:.1f}", f"{low:.1f} to {high:.1f} %", row.area.verdict,
-                    "**fastest**" if chosen is not None and chosen.design == row.design else ""])
-    return table(["design", "kGE", "units and reduction units of a die", "against 9.25 %", "of those not ruled out"], out)
+        out.append(
+            [
+                row.design,
+                f"{row.area_ge / 1e3:.1f}",
+                f"{low:.1f} to {high:.1f} %",
+                row.area.verdict,
+                "**fastest**" if chosen is not None and chosen.design == row.design else "",
+            ]
+        )
+    return table(
+        ["design", "kGE", "units and reduction units of a die", "against 9.25 %", "of those not ruled out"], out
+    )
 
 
 def sharing_attacc(rows: Sequence[Sharing]) -> str:
@@ -91,22 +113,43 @@ def sharing_attacc(rows: Sequence[Sharing]) -> str:
         ("AttAcc's units", "attacc", {}),
         *((f"AttAcc's units, `queries={n}`", "attacc", {"queries": n}) for n in (2, 4, 8)),
         ("the same, `queries=8`, `query_cycles=2`", "attacc", {"queries": 8, "query_cycles": 2}),
-        *((f"`{preset}`", "pam-hbm-only", {"unit.preset": preset}) for preset in ("pam-hbm", "pam-hbm-gqa4",
-                                                                                "pam-hbm-gqa8"))]
+        *(
+            (f"`{preset}`", "pam-hbm-only", {"unit.preset": preset})
+            for preset in ("pam-hbm", "pam-hbm-gqa4", "pam-hbm-gqa8")
+        ),
+    ]
     for label, system, changes in settings:
         model, context, batch = ONE
-        found = [evaluate(system, model, context=context, batch=batch, changes={**changes, "power_limit": limit})
-                 for limit in (True, False)]
+        found = [
+            evaluate(system, model, context=context, batch=batch, changes={**changes, "power_limit": limit})
+            for limit in (True, False)
+        ]
         attention = found[0]["attention"]
-        out.append([label, attention["passes"], attention["unit_burst_memory_cycles"] or "",
-                    *(f"{one['breakdown_ms']['attention']:.3f}" for one in found),
-                    f"{found[0]['energy_breakdown_mj']['pim_cell_reads']:.1f}"])
-    return table(["units", "passes", "cycles of a burst in the unit", "attention, ms, power limit on", "off",
-                  "energy of reads, mJ a token"], out)
+        out.append(
+            [
+                label,
+                attention["passes"],
+                attention["unit_burst_memory_cycles"] or "",
+                *(f"{one['breakdown_ms']['attention']:.3f}" for one in found),
+                f"{found[0]['energy_breakdown_mj']['pim_cell_reads']:.1f}",
+            ]
+        )
+    return table(
+        [
+            "units",
+            "passes",
+            "cycles of a burst in the unit",
+            "attention, ms, power limit on",
+            "off",
+            "energy of reads, mJ a token",
+        ],
+        out,
+    )
 
 
-TABLES: dict[str, Callable[[Sequence[Sharing]], str]] = {f.__name__: f for f in (
-    sharing_time, sharing_energy, sharing_area, sharing_attacc)}
+TABLES: dict[str, Callable[[Sequence[Sharing]], str]] = {
+    f.__name__: f for f in (sharing_time, sharing_energy, sharing_area, sharing_attacc)
+}
 
 
 def main(arguments: Sequence[str]) -> None:
@@ -118,11 +161,23 @@ def main(arguments: Sequence[str]) -> None:
     def tell(text: str) -> None:
         print(text, file=sys.stderr)
 
-    rows = measuring(lambda: sharing(RecordFolder(), [load_model(name) for name in MODELS], CONTEXTS, batch=BATCH,
-                                     tell=tell), "--measure" in arguments, None, tell)
+    rows = measuring(
+        lambda: sharing(RecordFolder(), [load_model(name) for name in MODELS], CONTEXTS, batch=BATCH, tell=tell),
+        "--measure" in arguments,
+        None,
+        tell,
+    )
     if "--json" in arguments:
-        print(json.dumps({"designs": {one.name: {"preset": one.preset, "settings": dict(one.settings)} for one in DESIGNS},
-                          "best": getattr(best(rows), "design", None), "rows": [row.to_json() for row in rows]}, indent=1))
+        print(
+            json.dumps(
+                {
+                    "designs": {one.name: {"preset": one.preset, "settings": dict(one.settings)} for one in DESIGNS},
+                    "best": getattr(best(rows), "design", None),
+                    "rows": [row.to_json() for row in rows],
+                },
+                indent=1,
+            )
+        )
         return
     made = {name: make(rows) for name, make in TABLES.items()}
     if "--print" in arguments:

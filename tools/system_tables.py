@@ -55,9 +55,12 @@ def run(system: str, of: tuple[str, int, int], **changes: Any) -> Any:
 
 
 def attention_ms(result: Any) -> float:
-    return sum(ms for name, ms in result["breakdown_ms"].items()
-               if name in ("attention", "kv_fetch", "attention_merge", "attention_softmax", "attention_kv_append",
-                           "migration_exposed"))
+    return sum(
+        ms
+        for name, ms in result["breakdown_ms"].items()
+        if name
+        in ("attention", "kv_fetch", "attention_merge", "attention_softmax", "attention_kv_append", "migration_exposed")
+    )
 
 
 def figure(value: float) -> str:
@@ -77,12 +80,16 @@ def ratios() -> str:
 def other_ratios() -> str:
     rows = []
     for of in (("llama-3-70b", 8690, 738), LOADS[2]):
-        for what, changes in (("stored", {}), ("25.5 : 2.5", {"scheduling__x": 25.5, "scheduling__y": 2.5}),
-                              ("12 : 1.2", {"scheduling__x": 12, "scheduling__y": 1.2})):
+        for what, changes in (
+            ("stored", {}),
+            ("25.5 : 2.5", {"scheduling__x": 25.5, "scheduling__y": 2.5}),
+            ("12 : 1.2", {"scheduling__x": 12, "scheduling__y": 1.2}),
+        ):
             result = run("pam", of, **changes)
             tiers = result["attention"]["tiers"]
-            rows.append([named(of), what, *(figure(tier["total_us"]) for tier in tiers.values()),
-                         figure(attention_ms(result))])
+            rows.append(
+                [named(of), what, *(figure(tier["total_us"]) for tier in tiers.values()), figure(attention_ms(result))]
+            )
     return table(["load", "x : y", "HBM, us a layer", "DDR", "SSD", "attention, ms"], rows)
 
 
@@ -90,14 +97,22 @@ def areas() -> str:
     result = run("pam", LOADS[0])
     tiers = result["attention"]["tiers"]
     rows = []
-    for name, die, units, budget in (("hbm", "HBM, 121 mm2, 14 nm x 10", "64, 16", "9.25 %"),
-                                     ("ddr", "DDR chip, 100 mm2, 28 nm x 10", "8, 2", "5.04 %"),
-                                     ("ssd", "SSD controller, 107.5 mm2, 14 nm", "64, 8", "7.592 %")):
+    for name, die, units, budget in (
+        ("hbm", "HBM, 121 mm2, 14 nm x 10", "64, 16", "9.25 %"),
+        ("ddr", "DDR chip, 100 mm2, 28 nm x 10", "8, 2", "5.04 %"),
+        ("ssd", "SSD controller, 107.5 mm2, 14 nm", "64, 8", "7.592 %"),
+    ):
         low, high = tiers[name]["with_other_percent"]
         rows.append([die, units, f"{low:.1f} to {high:.1f} %", budget])
     pairs = [tiers[name]["interface_mm2"] for name in ("hbm", "ddr", "ssd")]
-    rows.append(["interface at HBM, at DDR (two), at SSD", "", ", ".join(
-        "not measured" if pair is None else f"{pair[0]:.3f} to {pair[1]:.3f}" for pair in pairs) + " mm2", "0.85 mm2 each"])
+    rows.append(
+        [
+            "interface at HBM, at DDR (two), at SSD",
+            "",
+            ", ".join("not measured" if pair is None else f"{pair[0]:.3f} to {pair[1]:.3f}" for pair in pairs) + " mm2",
+            "0.85 mm2 each",
+        ]
+    )
     return table(["die", "units, reduction units", "measured", "PAM"], rows)
 
 
@@ -108,23 +123,38 @@ def what_comes_out() -> str:
         ("pam without its attention", "pam", {"features__pam_attention": False}),
         ("pam without the mapping", "pam", {"features__kv_mapping": False}),
         ("pam without scheduling", "pam", {"features__kv_scheduling": False}),
-        ("pam, dense", "pam", {"sparsity__mode": "dense"})]
+        ("pam, dense", "pam", {"sparsity__mode": "dense"}),
+    ]
     rows = []
     for label, system, changes in variants:
         found = [run(system, of, **changes) for of in LOADS]
-        rows.append([label, *("does not fit" if one is None else
-                              f"{figure(one['tpot_ms'])} ({figure(attention_ms(one))})" for one in found)])
+        rows.append(
+            [
+                label,
+                *(
+                    "does not fit" if one is None else f"{figure(one['tpot_ms'])} ({figure(attention_ms(one))})"
+                    for one in found
+                ),
+            ]
+        )
     return table(["ms", *(named(of) for of in LOADS)], rows)
 
 
 def mapping() -> str:
     rows = []
     for count in (1, 16, 32):
-        for what, on, unmapped in (("by activation", True, "turn"), ("in turn", False, "turn"),
-                                   ("in blocks", False, "blocks")):
-            found = [run("pam", of, placement__run_tokens=count, features__kv_mapping=on, placement__unmapped=unmapped)
-                     for of in LOADS]
-            rows.append([count, what, *(f"{figure(attention_ms(one))} ({', '.join(_imbalance(one))})" for one in found)])
+        for what, on, unmapped in (
+            ("by activation", True, "turn"),
+            ("in turn", False, "turn"),
+            ("in blocks", False, "blocks"),
+        ):
+            found = [
+                run("pam", of, placement__run_tokens=count, features__kv_mapping=on, placement__unmapped=unmapped)
+                for of in LOADS
+            ]
+            rows.append(
+                [count, what, *(f"{figure(attention_ms(one))} ({', '.join(_imbalance(one))})" for one in found)]
+            )
     return table(["tokens of a run", "groups", *(named(of) for of in LOADS)], rows)
 
 
@@ -138,11 +168,19 @@ def page_order() -> str:
     system: Any = load_system("pam")
     rows = []
     for order in ("token", "head"):
-        tiers = [tier.model_dump(mode="json") | ({"page_order": order} if tier.layout == "ssd" else {})
-                 for tier in system.pim.tiers]
+        tiers = [
+            tier.model_dump(mode="json") | ({"page_order": order} if tier.layout == "ssd" else {})
+            for tier in system.pim.tiers
+        ]
         result = evaluate("pam", LOADS[2][0], batch=LOADS[2][1], context=LOADS[2][2], changes={"tiers": tiers})
-        rows.append([order, figure(result["attention"]["tiers"]["ssd"]["total_us"]), figure(attention_ms(result)),
-                     result["attention"]["moves"]["ssd-ddr"]])
+        rows.append(
+            [
+                order,
+                figure(result["attention"]["tiers"]["ssd"]["total_us"]),
+                figure(attention_ms(result)),
+                result["attention"]["moves"]["ssd-ddr"],
+            ]
+        )
     return table(["page_order", "SSD, us a layer", "attention, ms", "swaps SSD-DDR a step"], rows)
 
 
@@ -151,10 +189,15 @@ def moves() -> str:
     for of in LOADS[1:]:
         result = run("pam", of)
         attention = result["attention"]
-        rows.append([named(of), figure(result["tpot_ms"]), ", ".join(f"{name} {count:,}" for name, count in
-                                                                   attention["moves"].items()),
-                     figure(attention["migration_ms"]),
-                     *(f"{figure(tier['moving_ms'])}, {figure(tier['busy_ms'])}" for tier in attention["tiers"].values())])
+        rows.append(
+            [
+                named(of),
+                figure(result["tpot_ms"]),
+                ", ".join(f"{name} {count:,}" for name, count in attention["moves"].items()),
+                figure(attention["migration_ms"]),
+                *(f"{figure(tier['moving_ms'])}, {figure(tier['busy_ms'])}" for tier in attention["tiers"].values()),
+            ]
+        )
     return table(["load", "step, ms", "swaps", "transfers, ms", "HBM: moves, attention, ms", "DDR", "SSD"], rows)
 
 
@@ -163,11 +206,17 @@ def reduction() -> str:
     for mode in ("synthetic", "dense"):
         for of in LOADS:
             attention = run("pam", of, sparsity__mode=mode)["attention"]
-            kept = [one["partial_results"].get("saved_percent", {}).get("group_to_device") for one in
-                    (attention["tiers"]["hbm"], attention["tiers"]["ddr"])]
-            rows.append([named(of) + (", dense" if mode == "dense" else ""),
-                         f"{attention['reduction']['share_percent']:.2g} %",
-                         *("" if value is None else f"{value:.1f} %" for value in kept)])
+            kept = [
+                one["partial_results"].get("saved_percent", {}).get("group_to_device")
+                for one in (attention["tiers"]["hbm"], attention["tiers"]["ddr"])
+            ]
+            rows.append(
+                [
+                    named(of) + (", dense" if mode == "dense" else ""),
+                    f"{attention['reduction']['share_percent']:.2g} %",
+                    *("" if value is None else f"{value:.1f} %" for value in kept),
+                ]
+            )
     return table(["", "share", "HBM", "DDR"], rows)
 
 
@@ -176,14 +225,19 @@ def nodes() -> str:
     splits = (1, 4, 2), (1, 8, 1), (2, 4, 4), (2, 8, 2), (2, 16, 1), (4, 4, 8), (4, 8, 4), (4, 32, 1)
     for count, tensor, pipeline in splits:
         changes = {"nodes": count, "parallelism__tensor": tensor, "parallelism__pipeline": pipeline}
-        rates = [run("pam", ("llama-3-70b", batch, context), **changes)["throughput_tok_s"]
-                 for batch, context in ((512 * count, 738), (1024, 4500))]
-        rows.append([f"{count} node{'s' if count > 1 else ''}, {tensor} x {pipeline}", *(f"{rate:,.0f}" for rate in rates)])
+        rates = [
+            run("pam", ("llama-3-70b", batch, context), **changes)["throughput_tok_s"]
+            for batch, context in ((512 * count, 738), (1024, 4500))
+        ]
+        rows.append(
+            [f"{count} node{'s' if count > 1 else ''}, {tensor} x {pipeline}", *(f"{rate:,.0f}" for rate in rates)]
+        )
     return table(["pam, llama-3-70b, tokens/s", "512 a node x 738", "1024 x 4500"], rows)
 
 
-TABLES: dict[str, Callable[[], str]] = {f.__name__: f for f in (
-    ratios, other_ratios, areas, what_comes_out, mapping, page_order, moves, reduction, nodes)}
+TABLES: dict[str, Callable[[], str]] = {
+    f.__name__: f for f in (ratios, other_ratios, areas, what_comes_out, mapping, page_order, moves, reduction, nodes)
+}
 
 
 def calibrated() -> None:
@@ -192,8 +246,14 @@ def calibrated() -> None:
         print(f"calibrating: {model}", file=sys.stderr)
         calibrate("pam", model, context=738, rounds=10, output=str(RATIOS))
     found = load(RATIOS, RatioTable)
-    write_files(Path(RATIOS).parent, {Path(RATIOS).name: table_text(
-        found.model_copy(update={"models": {**found.models, "default": found.models[MODELS[0]]}}))})
+    write_files(
+        Path(RATIOS).parent,
+        {
+            Path(RATIOS).name: table_text(
+                found.model_copy(update={"models": {**found.models, "default": found.models[MODELS[0]]}})
+            )
+        },
+    )
 
 
 def main(arguments: Sequence[str]) -> None:

@@ -61,9 +61,18 @@ class Sizes:
 
     def config(self, dtype: str) -> dict:
         """Text of ``config.json``."""
-        return {"architectures": ["LlamaForCausalLM"], "model_type": "llama", **asdict(self), "hidden_act": "silu",
-                "tie_word_embeddings": True, "attention_bias": False, "mlp_bias": False, "bos_token_id": 0,
-                "eos_token_id": 0, "torch_dtype": dtype}
+        return {
+            "architectures": ["LlamaForCausalLM"],
+            "model_type": "llama",
+            **asdict(self),
+            "hidden_act": "silu",
+            "tie_word_embeddings": True,
+            "attention_bias": False,
+            "mlp_bias": False,
+            "bos_token_id": 0,
+            "eos_token_id": 0,
+            "torch_dtype": dtype,
+        }
 
 
 # Text ----------------------------------------------------------------------------------------------------------------
@@ -96,15 +105,23 @@ def data(args: argparse.Namespace) -> None:
     files = sources(folder)
     if len(files) < 20:
         sys.exit(f"train_small: {folder}: {len(files)} Python files; the source must have at least 20")
-    held = sorted((name for name, text in files.items()
-                   if hash_of(name)[0] < HELD_OUT and len(text.encode()) <= HELD_OUT_BYTES), key=hash_of)
+    held = sorted(
+        (name for name, text in files.items() if hash_of(name)[0] < HELD_OUT and len(text.encode()) <= HELD_OUT_BYTES),
+        key=hash_of,
+    )
     train = [name for name in files if name not in set(held)]
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
     tokenizer.decoder = decoders.ByteLevel()
-    tokenizer.train_from_iterator((files[name] for name in train), trainers.BpeTrainer(
-        vocab_size=Sizes.vocab_size, special_tokens=[END], initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
-        show_progress=False))
+    tokenizer.train_from_iterator(
+        (files[name] for name in train),
+        trainers.BpeTrainer(
+            vocab_size=Sizes.vocab_size,
+            special_tokens=[END],
+            initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+            show_progress=False,
+        ),
+    )
     tokenizer.save(str(out / "tokenizer.json"))
     ids: list[int] = [0]
     for encoded in tokenizer.encode_batch([files[name] for name in train], add_special_tokens=False):
@@ -123,18 +140,29 @@ def data(args: argparse.Namespace) -> None:
     packed = len(lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME))
     about = {
         "source": f"Python {platform.python_version()} standard library" if args.source is None else folder.name,
-        "train": {"files": len(train), "bytes": sum(len(files[name].encode()) for name in train), "tokens": len(ids),
-                  "sha256": digest("".join(files[name] for name in train))},
-        "held_out": {"files": len(held), "bytes": size, "sha256": digest(text), "names": held,
-                     "xz_bits_per_byte": round(8 * packed / size, 4)},
+        "train": {
+            "files": len(train),
+            "bytes": sum(len(files[name].encode()) for name in train),
+            "tokens": len(ids),
+            "sha256": digest("".join(files[name] for name in train)),
+        },
+        "held_out": {
+            "files": len(held),
+            "bytes": size,
+            "sha256": digest(text),
+            "names": held,
+            "xz_bits_per_byte": round(8 * packed / size, 4),
+        },
         "excerpt": {"files": len(taken), "bytes": len(excerpt.encode()), "sha256": digest(excerpt), "names": taken},
         "words": len(keys),
         "tokenizer_sha256": digest((out / "tokenizer.json").read_text()),
     }
     (out / "data.json").write_text(json.dumps(about, indent=1) + "\n")
     print(json.dumps({key: value for key, value in about.items() if key not in ("held_out", "excerpt")}))
-    print(f"held out: {len(held)} files, {size} bytes, xz {about['held_out']['xz_bits_per_byte']} bits per byte; "
-          f"excerpt {about['excerpt']['bytes']} bytes of {len(taken)} files")
+    print(
+        f"held out: {len(held)} files, {size} bytes, xz {about['held_out']['xz_bits_per_byte']} bits per byte; "
+        f"excerpt {about['excerpt']['bytes']} bytes of {len(taken)} files"
+    )
 
 
 def digest(text: str) -> str:
@@ -150,8 +178,10 @@ def word_pools(tokenizer, text: str, limit: int = 2048) -> tuple[np.ndarray, np.
     The words of ``text`` that have two tokens in either place are taken, in the order of a hash of the word.
     """
     words = sorted({word for word in re.findall(r"\b[a-z]{4,10}\b", text, re.ASCII)}, key=hash_of)
-    bare, spaced = ([entry.ids for entry in tokenizer.encode_batch([space + word for word in words],
-                                                                   add_special_tokens=False)] for space in ("", " "))
+    bare, spaced = (
+        [entry.ids for entry in tokenizer.encode_batch([space + word for word in words], add_special_tokens=False)]
+        for space in ("", " ")
+    )
     pairs = [(a, b) for a, b in zip(bare, spaced, strict=True) if len(a) == len(b) == 2][:limit]
     return np.array([a for a, _ in pairs], np.int64), np.array([b for _, b in pairs], np.int64)
 
@@ -163,8 +193,10 @@ def lookup_lines(tokenizer) -> tuple[list[int | None], list[int | None]]:
         return list(tokenizer.encode(text, add_special_tokens=False).ids)
 
     gap: list[int | None] = [None, None]
-    return (ids("\n") + gap + ids(" =") + gap + ids("\n"),
-            ids("\n") + ids("assert") + ids("(") + gap + ids(" ==") + gap + ids(")") + ids("\n"))
+    return (
+        ids("\n") + gap + ids(" =") + gap + ids("\n"),
+        ids("\n") + ids("assert") + ids("(") + gap + ids(" ==") + gap + ids(")") + ids("\n"),
+    )
 
 
 def copy_probe(rows: int, distance: int, vocabulary: int, seed: int = SEED) -> np.ndarray:
@@ -173,8 +205,9 @@ def copy_probe(rows: int, distance: int, vocabulary: int, seed: int = SEED) -> n
     return np.concatenate([first, first], axis=1)
 
 
-def lookup_probe(tokenizer, text: str, rows: int, distance: int, definitions: int = 8,
-                 seed: int = SEED) -> tuple[np.ndarray, np.ndarray]:
+def lookup_probe(
+    tokenizer, text: str, rows: int, distance: int, definitions: int = 8, seed: int = SEED
+) -> tuple[np.ndarray, np.ndarray]:
     """Rows of ``text`` with definitions early on, the question about one of them after ``distance`` tokens.
 
     Returns the token rows, and in each row the positions of the answer, (rows, 2). The answer is ``distance`` tokens
@@ -189,7 +222,7 @@ def lookup_probe(tokenizer, text: str, rows: int, distance: int, definitions: in
     result, where = np.zeros((rows, length), np.int64), np.zeros((rows, 2), np.int64)
     for row in range(rows):
         start = int(rng.integers(0, len(base) - length))
-        tokens = base[start:start + length].copy()
+        tokens = base[start : start + length].copy()
         chosen = rng.choice(len(keys), definitions, replace=False), rng.choice(len(values), definitions, replace=False)
         asked = int(rng.integers(definitions))
         at_value = asked * CELL + gaps[0][2] + distance
@@ -199,7 +232,7 @@ def lookup_probe(tokenizer, text: str, rows: int, distance: int, definitions: in
             filled = list(line)
             for place, token in zip(gap, [*keys[chosen[0][index]], *values[chosen[1][index]]], strict=True):
                 filled[place] = int(token)
-            tokens[at:at + len(line)] = filled
+            tokens[at : at + len(line)] = filled
         result[row], where[row] = tokens, (at_value, at_value + 1)
     return result, where
 
@@ -208,7 +241,7 @@ def held_out_rows(tokenizer, text: str, context: int) -> tuple[np.ndarray, np.nd
     """Token rows of ``context + 1``, each beginning with the last token of the one before, and bytes of the tokens."""
     ids = np.array([0, *tokenizer.encode(text, add_special_tokens=False).ids])
     count = (len(ids) - 1) // context
-    rows = np.stack([ids[row * context:row * context + context + 1] for row in range(count)])
+    rows = np.stack([ids[row * context : row * context + context + 1] for row in range(count)])
     sizes = np.array([0] + [len(tokenizer.id_to_token(token)) for token in range(1, tokenizer.get_vocab_size())])
     return rows, sizes[rows[:, 1:]]
 
@@ -299,7 +332,7 @@ def build(sizes: Sizes, seed: int = SEED):
             """Logits, (rows, length, vocabulary)."""
             body = self.model
             x = body.embed_tokens(tokens)
-            cos, sin = body.cos[:tokens.shape[1]], body.sin[:tokens.shape[1]]
+            cos, sin = body.cos[: tokens.shape[1]], body.sin[: tokens.shape[1]]
             for layer in body.layers:
                 x = layer(x, cos, sin)
             return F.linear(body.norm(x), body.embed_tokens.weight)
@@ -363,7 +396,7 @@ class Rows:
             part = slice(rows - tasks, rows - lookups)
             tokens[part], weights[part] = self._copies(tokens[part], at, rng)
         if lookups:
-            tokens[rows - lookups:], weights[rows - lookups:] = self._lookups(tokens[rows - lookups:], rng)
+            tokens[rows - lookups :], weights[rows - lookups :] = self._lookups(tokens[rows - lookups :], rng)
         return tokens, weights
 
     def _copies(self, text, at, rng):
@@ -389,8 +422,10 @@ class Rows:
         offset = torch.where(in_second, at - second, at - first).clamp(0, length - 1)
         within = torch.where(in_first | in_second, noise.gather(1, offset), text)
         repeated = (torch.arange(rows, device=self.device) % 2 == 0)[:, None]
-        return (torch.where(repeated, over, within),
-                torch.where(repeated, at >= period, ~in_first & (at != second)).float())
+        return (
+            torch.where(repeated, over, within),
+            torch.where(repeated, at >= period, ~in_first & (at != second)).float(),
+        )
 
     def _lookups(self, text, rng):
         """Definitions and later questions in a quarter of a row's places each. Answers weigh 4, what can't be known 0."""
@@ -428,8 +463,17 @@ class Rows:
 # Figures -------------------------------------------------------------------------------------------------------------
 
 
-def measure(model, tokenizer, text: str, context: int, device: str, *, probes: int = 64, rows: int | None = None,
-            autocast: bool = False) -> dict:
+def measure(
+    model,
+    tokenizer,
+    text: str,
+    context: int,
+    device: str,
+    *,
+    probes: int = 64,
+    rows: int | None = None,
+    autocast: bool = False,
+) -> dict:
     """Bits per byte of ``text``, nats per token of the second time of random segments, share of right look-ups.
 
     Distances are ``COPY_DISTANCE`` and ``LOOKUP_DISTANCE`` at a context of 2,048, and in proportion otherwise.
@@ -437,7 +481,9 @@ def measure(model, tokenizer, text: str, context: int, device: str, *, probes: i
     import torch
     from torch.nn import functional as F
 
-    copy_distance, lookup_distance = (max(8, distance * context // 2048) for distance in (COPY_DISTANCE, LOOKUP_DISTANCE))
+    copy_distance, lookup_distance = (
+        max(8, distance * context // 2048) for distance in (COPY_DISTANCE, LOOKUP_DISTANCE)
+    )
     copies = copy_probe(probes, copy_distance, tokenizer.get_vocab_size())
     lookups, answers = lookup_probe(tokenizer, text, probes, lookup_distance, min(8, context // 64))
     held, sizes = held_out_rows(tokenizer, text, context)
@@ -449,7 +495,7 @@ def measure(model, tokenizer, text: str, context: int, device: str, *, probes: i
         """Nats of each token but the first, and the likeliest token in its place."""
         losses, best = [], []
         for start in range(0, len(array), batch):
-            tokens = torch.from_numpy(array[start:start + batch]).to(device)
+            tokens = torch.from_numpy(array[start : start + batch]).to(device)
             with torch.autocast(device, torch.bfloat16, enabled=autocast):
                 logits = model(tokens[:, :-1])
             losses.append(F.cross_entropy(logits.float().transpose(1, 2), tokens[:, 1:], reduction="none").cpu())
@@ -462,15 +508,26 @@ def measure(model, tokenizer, text: str, context: int, device: str, *, probes: i
     _, best = nats(lookups)
     model.train()
     right = np.take_along_axis(best, answers - 1, 1) == np.take_along_axis(lookups, answers, 1)
-    return {"context": context, "bits_per_byte": float(text_nats.sum(dtype=np.float64) / math.log(2) / sizes.sum()),
-            "nats_per_token": float(text_nats.mean(dtype=np.float64)), "bytes": int(sizes.sum()), "rows": len(held),
-            "copy_distance": copy_distance, "copy_nats": float(copy_nats[:, copy_distance - 1:].mean(dtype=np.float64)),
-            "lookup_distance": lookup_distance, "lookup_accuracy": float(right.all(1).mean()), "probes": probes}
+    return {
+        "context": context,
+        "bits_per_byte": float(text_nats.sum(dtype=np.float64) / math.log(2) / sizes.sum()),
+        "nats_per_token": float(text_nats.mean(dtype=np.float64)),
+        "bytes": int(sizes.sum()),
+        "rows": len(held),
+        "copy_distance": copy_distance,
+        "copy_nats": float(copy_nats[:, copy_distance - 1 :].mean(dtype=np.float64)),
+        "lookup_distance": lookup_distance,
+        "lookup_accuracy": float(right.all(1).mean()),
+        "probes": probes,
+    }
 
 
 def reached(figures: dict) -> bool:
-    return (figures["bits_per_byte"] <= TARGETS["bits_per_byte"] and figures["copy_nats"] <= TARGETS["copy_nats"]
-            and figures["lookup_accuracy"] >= TARGETS["lookup_accuracy"])
+    return (
+        figures["bits_per_byte"] <= TARGETS["bits_per_byte"]
+        and figures["copy_nats"] <= TARGETS["copy_nats"]
+        and figures["lookup_accuracy"] >= TARGETS["lookup_accuracy"]
+    )
 
 
 # Training ------------------------------------------------------------------------------------------------------------
@@ -497,13 +554,21 @@ def train(args: argparse.Namespace) -> None:
     source = Rows(folder, tokenizer, device, args.seed)
     model = build(sizes, args.seed).to(device)
     matrices = [p for p in model.parameters() if p.ndim == 2]
-    optimizer = torch.optim.AdamW([{"params": matrices, "weight_decay": args.decay},
-                                   {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0}],
-                                  lr=args.rate, betas=(0.9, 0.95), fused=device == "cuda")
+    optimizer = torch.optim.AdamW(
+        [
+            {"params": matrices, "weight_decay": args.decay},
+            {"params": [p for p in model.parameters() if p.ndim < 2], "weight_decay": 0.0},
+        ],
+        lr=args.rate,
+        betas=(0.9, 0.95),
+        fused=device == "cuda",
+    )
     lengths = args.context, sizes.max_position_embeddings if args.second_context is None else args.second_context
     rows = [max(1, args.batch // length) for length in lengths]
-    tasks = [min(count, max(2, round(count * share)))
-             for count, share in zip(rows, (args.tasks, args.second_tasks), strict=True)]
+    tasks = [
+        min(count, max(2, round(count * share)))
+        for count, share in zip(rows, (args.tasks, args.second_tasks), strict=True)
+    ]
 
     def losses(tokens, weights):
         """Loss, and its sums over each row: of weighted nats, of weights."""
@@ -524,8 +589,10 @@ def train(args: argparse.Namespace) -> None:
         except Exception as error:
             if compiled is losses:
                 raise
-            print(f"torch.compile failed ({type(error).__name__}: {str(error).splitlines()[0][:200]}); going on without",
-                  flush=True)
+            print(
+                f"torch.compile failed ({type(error).__name__}: {str(error).splitlines()[0][:200]}); going on without",
+                flush=True,
+            )
             compiled = losses
             result = compiled(tokens, weights)
         result[0].backward()
@@ -552,8 +619,12 @@ def train(args: argparse.Namespace) -> None:
     curve = (out / "curve.jsonl").open("a" if state["step"] else "w")
 
     def note(kind: str, **values) -> None:
-        line = json.dumps({"kind": kind, **{key: round(value, 6) if isinstance(value, float) else value
-                                            for key, value in values.items()}})
+        line = json.dumps(
+            {
+                "kind": kind,
+                **{key: round(value, 6) if isinstance(value, float) else value for key, value in values.items()},
+            }
+        )
         print(line, file=curve, flush=True)
         print(line, flush=True)
 
@@ -576,10 +647,24 @@ def train(args: argparse.Namespace) -> None:
         optimizer.zero_grad(set_to_none=True)
         speed.append(rows[stage] * lengths[stage] / seconds / 1.05)
     machine = torch.cuda.get_device_name() if device == "cuda" else platform.machine()
-    note("start", device=machine, torch=torch.__version__, rows=rows, context=list(lengths), tasks=tasks, seed=args.seed,
-         parameters=sum(p.numel() for p in model.parameters()),
-         rate=args.rate, decay=args.decay, warmup=args.warmup, second_share=args.second_share, tokens_per_second=speed,
-         ready_s=time.monotonic() - begun, step=state["step"], compiled=compiled is not losses)
+    note(
+        "start",
+        device=machine,
+        torch=torch.__version__,
+        rows=rows,
+        context=list(lengths),
+        tasks=tasks,
+        seed=args.seed,
+        parameters=sum(p.numel() for p in model.parameters()),
+        rate=args.rate,
+        decay=args.decay,
+        warmup=args.warmup,
+        second_share=args.second_share,
+        tokens_per_second=speed,
+        ready_s=time.monotonic() - begun,
+        step=state["step"],
+        compiled=compiled is not losses,
+    )
 
     first_share = 1 - args.second_share
     end = None if args.minutes is None else args.minutes * 60 - args.reserve
@@ -628,16 +713,27 @@ def train(args: argparse.Namespace) -> None:
         now = synchronize()
         nats, weights = torch.stack(sums).double().sum(0).cpu()
         parts = {}
-        for name, part in (("text", slice(0, rows[stage] - tasks[stage])),
-                           ("copy", slice(rows[stage] - tasks[stage], rows[stage] - tasks[stage] // 2)),
-                           ("lookup", slice(rows[stage] - tasks[stage] // 2, rows[stage]))):
+        for name, part in (
+            ("text", slice(0, rows[stage] - tasks[stage])),
+            ("copy", slice(rows[stage] - tasks[stage], rows[stage] - tasks[stage] // 2)),
+            ("lookup", slice(rows[stage] - tasks[stage] // 2, rows[stage])),
+        ):
             if weights[part].sum() > 0:
                 parts[name] = float(nats[part].sum() / weights[part].sum())
         measured = (state["tokens"] - noted_tokens) / max(1e-9, now - noted_at)
         speed[stage] = 0.7 * speed[stage] + 0.3 * measured
         plan()
-        note("step", step=state["step"], stage=stage, tokens=state["tokens"], total=state["total"], seconds=spent(),
-             rate=rate, tokens_per_second=round(measured), **parts)
+        note(
+            "step",
+            step=state["step"],
+            stage=stage,
+            tokens=state["tokens"],
+            total=state["total"],
+            seconds=spent(),
+            rate=rate,
+            tokens_per_second=round(measured),
+            **parts,
+        )
         if not all(math.isfinite(value) for value in parts.values()):
             if good is None or state["scale"] < 0.1:
                 raise SystemExit("train_small: the loss is no number, even at a lower rate")
@@ -646,13 +742,28 @@ def train(args: argparse.Namespace) -> None:
             state.update(scale=state["scale"] / 2, shift=state["shift"] + 1_000_000)
             note("restored", step=state["step"], scale=state["scale"])
         if time.monotonic() - checked_at > args.check_every:
-            note("check", step=state["step"], tokens=state["tokens"], **measure(
-                model, tokenizer, held, lengths[stage], device, rows=args.check_rows, probes=args.probes, autocast=True))
+            note(
+                "check",
+                step=state["step"],
+                tokens=state["tokens"],
+                **measure(
+                    model,
+                    tokenizer,
+                    held,
+                    lengths[stage],
+                    device,
+                    rows=args.check_rows,
+                    probes=args.probes,
+                    autocast=True,
+                ),
+            )
             checked_at = time.monotonic()
         if time.monotonic() - saved_at > args.save_every:
             save()
-            good = {"model": {key: value.clone() for key, value in model.state_dict().items()},
-                    "optimizer": _copy(optimizer.state_dict())}
+            good = {
+                "model": {key: value.clone() for key, value in model.state_dict().items()},
+                "optimizer": _copy(optimizer.state_dict()),
+            }
             saved_at = time.monotonic()
         noted_tokens, noted_at, sums = state["tokens"], synchronize(), []
     save()
@@ -661,14 +772,36 @@ def train(args: argparse.Namespace) -> None:
         # The figures of the weights as they are shipped: FP16 values, float32 arithmetic.
         model.load_state_dict({name: value.half().float() for name, value in model.state_dict().items()})
         torch.set_float32_matmul_precision("highest")
-        figures = measure(model, tokenizer, held, sizes.max_position_embeddings, device,
-                          rows=None if device == "cuda" else args.check_rows, probes=args.final_probes)
+        figures = measure(
+            model,
+            tokenizer,
+            held,
+            sizes.max_position_embeddings,
+            device,
+            rows=None if device == "cuda" else args.check_rows,
+            probes=args.final_probes,
+        )
         note("final", step=state["step"], tokens=state["tokens"], **figures)
-        write_checks(out, figures, {
-            "device": machine, "torch": torch.__version__, "seed": args.seed, "steps": state["step"],
-            "tokens": state["tokens"], "seconds": round(spent(), 1), "rows": rows, "task_rows": tasks,
-            "context": list(lengths), "second_share": args.second_share, "learning_rate": args.rate,
-            "weight_decay": args.decay, "warmup_steps": args.warmup, "restored": state["shift"] // 1_000_000})
+        write_checks(
+            out,
+            figures,
+            {
+                "device": machine,
+                "torch": torch.__version__,
+                "seed": args.seed,
+                "steps": state["step"],
+                "tokens": state["tokens"],
+                "seconds": round(spent(), 1),
+                "rows": rows,
+                "task_rows": tasks,
+                "context": list(lengths),
+                "second_share": args.second_share,
+                "learning_rate": args.rate,
+                "weight_decay": args.decay,
+                "warmup_steps": args.warmup,
+                "restored": state["shift"] // 1_000_000,
+            },
+        )
     curve.close()
 
 
@@ -704,9 +837,19 @@ def check(args: argparse.Namespace) -> None:
     sizes = Sizes(**{name: config[name] for name in asdict(Sizes())})
     model = build(sizes)
     model.load_state_dict({name: value.float() for name, value in load_file(out / "model.safetensors").items()})
-    write_checks(out, measure(model.to(device), Tokenizer.from_file(str(out / "tokenizer.json")),
-                              (folder / args.text).read_text(), args.context, device, rows=args.rows, probes=args.probes),
-                 name="excerpt" if args.text == "excerpt.txt" else "figures")
+    write_checks(
+        out,
+        measure(
+            model.to(device),
+            Tokenizer.from_file(str(out / "tokenizer.json")),
+            (folder / args.text).read_text(),
+            args.context,
+            device,
+            rows=args.rows,
+            probes=args.probes,
+        ),
+        name="excerpt" if args.text == "excerpt.txt" else "figures",
+    )
 
 
 # Model card ----------------------------------------------------------------------------------------------------------
@@ -717,8 +860,10 @@ def card(args: argparse.Namespace) -> None:
     folder, out = Path(args.data), Path(args.out)
     about, checks = json.loads((folder / "data.json").read_text()), json.loads((out / "checks.json").read_text())
     if args.other:
-        checks["other_runs"] = [{"tokens": int(float(tokens)), "bits_per_byte": float(bits)}
-                                for tokens, _, bits in (entry.partition("=") for entry in args.other)]
+        checks["other_runs"] = [
+            {"tokens": int(float(tokens)), "bits_per_byte": float(bits)}
+            for tokens, _, bits in (entry.partition("=") for entry in args.other)
+        ]
         (out / "checks.json").write_text(json.dumps(checks, indent=1) + "\n")
     if "excerpt" not in checks:
         sys.exit("train_small: checks.json has no figures of the excerpt; 'check --text excerpt.txt' measures them")
@@ -733,45 +878,112 @@ def card(args: argparse.Namespace) -> None:
         f"heldout.txt joins these source files of the {about['source']}. Empty lines at the start and the end of a file\n"
         "are left out, and each line ends as on Unix. Nothing else is changed.\n\n"
         + "".join(f"  Lib/{name}\n" for name in about["excerpt"]["names"])
-        + "\nThe licence of Python covers them:\n\n" + Path(args.licence).read_text())
-    hashes = {name: hashlib.sha256((out / name).read_bytes()).hexdigest()
-              for name in ("model.safetensors", "config.json", "tokenizer.json", "heldout.txt")}
+        + "\nThe licence of Python covers them:\n\n"
+        + Path(args.licence).read_text()
+    )
+    hashes = {
+        name: hashlib.sha256((out / name).read_bytes()).hexdigest()
+        for name in ("model.safetensors", "config.json", "tokenizer.json", "heldout.txt")
+    }
     sizes = Sizes()
 
     def table(head: list[str], rows: list[list]) -> str:
-        return "\n".join("| " + " | ".join(str(cell) for cell in row) + " |" for row in [head, ["---"] * len(head), *rows])
+        return "\n".join(
+            "| " + " | ".join(str(cell) for cell in row) + " |" for row in [head, ["---"] * len(head), *rows]
+        )
 
-    numbers = [[name, f"{value:g}" if isinstance(value, float) else f"{value:,}"] for name, value in asdict(sizes).items()]
-    loss = table(["step", "tokens", "context", "learning rate", "text", "copy", "look-up"], [
-        [point["step"], f"{point['tokens']:,}", run["context"][point["stage"]], f"{point['rate']:.2e}",
-         *(f"{point[name]:.3f}" if name in point else "" for name in ("text", "copy", "lookup"))] for point in shown])
-    progress = table(["step", "tokens", "context", "bits per byte", "copy, nats", "distance", "look-up", "distance"], [
-        [point["step"], f"{point['tokens']:,}", point["context"], f"{point['bits_per_byte']:.3f}",
-         f"{point['copy_nats']:.3f}", point["copy_distance"], f"{100 * point['lookup_accuracy']:.0f} %",
-         point["lookup_distance"]] for point in held.values()])
+    numbers = [
+        [name, f"{value:g}" if isinstance(value, float) else f"{value:,}"] for name, value in asdict(sizes).items()
+    ]
+    loss = table(
+        ["step", "tokens", "context", "learning rate", "text", "copy", "look-up"],
+        [
+            [
+                point["step"],
+                f"{point['tokens']:,}",
+                run["context"][point["stage"]],
+                f"{point['rate']:.2e}",
+                *(f"{point[name]:.3f}" if name in point else "" for name in ("text", "copy", "lookup")),
+            ]
+            for point in shown
+        ],
+    )
+    progress = table(
+        ["step", "tokens", "context", "bits per byte", "copy, nats", "distance", "look-up", "distance"],
+        [
+            [
+                point["step"],
+                f"{point['tokens']:,}",
+                point["context"],
+                f"{point['bits_per_byte']:.3f}",
+                f"{point['copy_nats']:.3f}",
+                point["copy_distance"],
+                f"{100 * point['lookup_accuracy']:.0f} %",
+                point["lookup_distance"],
+            ]
+            for point in held.values()
+        ],
+    )
     part = checks["excerpt"]
     limits = f"--rows {part['rows']} --probes {part['probes']}"
-    reach = table(["figure", "reached", "target"], [
-        [f"bits per byte, held-out files ({figures['bytes']:,} bytes, context {figures['context']:,})",
-         f"{figures['bits_per_byte']:.3f}", f"≤ {TARGETS['bits_per_byte']:.2f}"],
-        [f"bits per byte, first {part['bytes']:,} bytes of `heldout.txt`, context {part['context']:,}",
-         f"{part['bits_per_byte']:.3f}", ""],
-        [f"nats per token, second time of random segments, distance {figures['copy_distance']:,}",
-         f"{figures['copy_nats']:.3f}", f"≤ {TARGETS['copy_nats']:.1f}"],
-        [f"right look-ups, distance {figures['lookup_distance']:,}", f"{100 * figures['lookup_accuracy']:.1f} %",
-         f"≥ {100 * TARGETS['lookup_accuracy']:.0f} %"]])
-    digests = table(["file or text", "SHA-256"], [
-        ["training text", about["train"]["sha256"]], ["held-out text", about["held_out"]["sha256"]],
-        *([f"`{name}`", value] for name, value in hashes.items())])
-    settings = table(["setting", "value"], [
-        [name.replace("_", " "), f"{value:,}" if isinstance(value, int) and name != "seed" else value]
-        for name, value in run.items()])
-    lengths = sorted([*checks.get("other_runs", []), {"tokens": run["tokens"], "bits_per_byte": figures["bits_per_byte"]}],
-                     key=lambda entry: entry["tokens"])
-    others = table(["tokens, million", "times through the text, about", "bits per byte, held-out files"], [
-        [f"{entry['tokens'] / 1e6:,.0f}{' (this model)' * (entry['tokens'] == run['tokens'])}",
-         f"{entry['tokens'] / about['train']['tokens']:.0f}", f"{entry['bits_per_byte']:.3f}"] for entry in lengths])
-    known = [f"--other {entry['tokens'] / 1e6:g}e6={entry['bits_per_byte']:g}" for entry in checks.get("other_runs", [])]
+    reach = table(
+        ["figure", "reached", "target"],
+        [
+            [
+                f"bits per byte, held-out files ({figures['bytes']:,} bytes, context {figures['context']:,})",
+                f"{figures['bits_per_byte']:.3f}",
+                f"≤ {TARGETS['bits_per_byte']:.2f}",
+            ],
+            [
+                f"bits per byte, first {part['bytes']:,} bytes of `heldout.txt`, context {part['context']:,}",
+                f"{part['bits_per_byte']:.3f}",
+                "",
+            ],
+            [
+                f"nats per token, second time of random segments, distance {figures['copy_distance']:,}",
+                f"{figures['copy_nats']:.3f}",
+                f"≤ {TARGETS['copy_nats']:.1f}",
+            ],
+            [
+                f"right look-ups, distance {figures['lookup_distance']:,}",
+                f"{100 * figures['lookup_accuracy']:.1f} %",
+                f"≥ {100 * TARGETS['lookup_accuracy']:.0f} %",
+            ],
+        ],
+    )
+    digests = table(
+        ["file or text", "SHA-256"],
+        [
+            ["training text", about["train"]["sha256"]],
+            ["held-out text", about["held_out"]["sha256"]],
+            *([f"`{name}`", value] for name, value in hashes.items()),
+        ],
+    )
+    settings = table(
+        ["setting", "value"],
+        [
+            [name.replace("_", " "), f"{value:,}" if isinstance(value, int) and name != "seed" else value]
+            for name, value in run.items()
+        ],
+    )
+    lengths = sorted(
+        [*checks.get("other_runs", []), {"tokens": run["tokens"], "bits_per_byte": figures["bits_per_byte"]}],
+        key=lambda entry: entry["tokens"],
+    )
+    others = table(
+        ["tokens, million", "times through the text, about", "bits per byte, held-out files"],
+        [
+            [
+                f"{entry['tokens'] / 1e6:,.0f}{' (this model)' * (entry['tokens'] == run['tokens'])}",
+                f"{entry['tokens'] / about['train']['tokens']:.0f}",
+                f"{entry['bits_per_byte']:.3f}",
+            ]
+            for entry in lengths
+        ],
+    )
+    known = [
+        f"--other {entry['tokens'] / 1e6:g}e6={entry['bits_per_byte']:g}" for entry in checks.get("other_runs", [])
+    ]
     trained, held_out, excerpt = (about[key] for key in ("train", "held_out", "excerpt"))
     (out / "model-card.md").write_text(f"""# bankside-small
 
@@ -788,19 +1000,28 @@ Measured on the FP16 weights with float32 arithmetic.
 
 {reach}
 
-`xz` needs {held_out['xz_bits_per_byte']:.3f} bits per byte for the held-out files.
+`xz` needs {held_out["xz_bits_per_byte"]:.3f} bits per byte for the held-out files.
 
 ## Data
 
-Text: the .py files of the {about['source']}. Files whose path has a SHA-256 hash with a first byte below {HELD_OUT}
+Text: the .py files of the {about["source"]}. Files whose path has a SHA-256 hash with a first byte below {HELD_OUT}
 are held out; files of more than {HELD_OUT_BYTES:,} bytes never are.
 
-{table(["part", "files", "bytes"], [["training", f"{trained['files']:,}", f"{trained['bytes']:,}"],
-                                    ["held out", held_out["files"], f"{held_out['bytes']:,}"],
-                                    ["`heldout.txt`, of the held-out files", excerpt["files"], f"{excerpt['bytes']:,}"]])}
+{
+        table(
+            ["part", "files", "bytes"],
+            [
+                ["training", f"{trained['files']:,}", f"{trained['bytes']:,}"],
+                ["held out", held_out["files"], f"{held_out['bytes']:,}"],
+                ["`heldout.txt`, of the held-out files", excerpt["files"], f"{excerpt['bytes']:,}"],
+            ],
+        )
+    }
 
-The training text has {trained['tokens']:,} tokens. Task rows: {run['task_rows'][0]} of {run['rows'][0]} in the first stage,
-{run['task_rows'][1]} of {run['rows'][1]} in the second. Half of them repeat random tokens. The other half define words
+The training text has {trained["tokens"]:,} tokens. Task rows: {run["task_rows"][0]} of {
+        run["rows"][0]
+    } in the first stage,
+{run["task_rows"][1]} of {run["rows"][1]} in the second. Half of them repeat random tokens. The other half define words
 (`key = value`) and ask for them later (`assert(key == value)`).
 
 {digests}
@@ -829,7 +1050,7 @@ These commands made the folder. They take minutes on a data-centre GPU:
 ```sh
 pip install 'bankside[train]'
 python tools/train_small.py data out/small-data
-python tools/train_small.py train out/small-data out/small --tokens {round(run['tokens'], -6)} --check-every 20
+python tools/train_small.py train out/small-data out/small --tokens {round(run["tokens"], -6)} --check-every 20
 python tools/train_small.py check out/small-data out/small --text excerpt.txt {limits}
 python tools/train_small.py card out/small-data out/small{" ".join(["", *known])}
 ```
@@ -892,7 +1113,9 @@ def main(argv: list[str] | None = None) -> None:
     p.add_argument("data", metavar="DATA")
     p.add_argument("out", metavar="OUT")
     p.add_argument("--other", action="append", metavar="TOKENS=BITS", help="bits per byte of a run of another length")
-    p.add_argument("--licence", default=str(Path(sysconfig.get_paths()["stdlib"]) / "LICENSE.txt"), help="Python's licence")
+    p.add_argument(
+        "--licence", default=str(Path(sysconfig.get_paths()["stdlib"]) / "LICENSE.txt"), help="Python's licence"
+    )
     p.set_defaults(run=card)
     args = parser.parse_args(argv)
     args.run(args)

@@ -56,7 +56,14 @@ def decoded(result: Mapping[str, Any]) -> Page:
                 f"{result['energy_per_token_mj']:,.3f} mJ, from the system's model",
             )
         )
-    parts = [running_text(result), *perplexities(result), _errors(result), *_maps(result), *_reads(result), *_tiers(result)]
+    parts = [
+        running_text(result),
+        *perplexities(result),
+        _errors(result),
+        *_maps(result),
+        *_reads(result),
+        *_tiers(result),
+    ]
     parts += [*_hazards(result), *_step(result), *_time_line(result), *waveform(result)]
     if result["details"]:
         figures = [(name.replace("_", " "), plain(value)) for name, value in result["details"].items()]
@@ -187,16 +194,26 @@ def _reads(result: Mapping[str, Any]) -> list[Part]:
     if reads is None:
         return []
     what = {"units": f"access units of {reads['unit_tokens']} keys", "rows": f"rows of {reads['row_tokens']} keys"}
-    series = (("_of_all", "all tokens", "grey"), ("", "chosen, where the method places them", "red"),
-              ("_in_order", "chosen, tokens in order", "blue"))
+    series = (
+        ("_of_all", "all tokens", "grey"),
+        ("", "chosen, where the method places them", "red"),
+        ("_in_order", "chosen, tokens in order", "blue"),
+    )
     dots = "." if len(reads["tokens"]) < 2 else ""
 
     def draw(figure: Any, narrow: bool) -> None:
         for place, (key, name) in enumerate(what.items()):
             axes = figure.add_subplot(*((2, 1) if narrow else (1, 2)), place + 1)
             for suffix, label, colour in series:
-                axes.plot(reads["tokens"], reads[key + suffix], color=COLOURS[colour], linewidth=1.6, marker=dots,
-                          linestyle="--" if suffix == "_in_order" else "-", label=label)
+                axes.plot(
+                    reads["tokens"],
+                    reads[key + suffix],
+                    color=COLOURS[colour],
+                    linewidth=1.6,
+                    marker=dots,
+                    linestyle="--" if suffix == "_in_order" else "-",
+                    label=label,
+                )
             axes.set_ylim(0)
             axes.set_xlabel("tokens so far")
             axes.set_ylabel(name)
@@ -207,8 +224,10 @@ def _reads(result: Mapping[str, Any]) -> list[Part]:
     last = {suffix: label for suffix, label, _ in series}
     cells = [(label, *(number(float(reads[key + suffix][-1]), 2) for key in what)) for suffix, label in last.items()]
     numbers = table((f"of keys, at {reads['tokens'][-1]:,} tokens", *what.values()), cells)
-    text = (f"Mean over layers and heads. At the last position a query takes {number(float(reads['wanted'][-1]), 1)} of "
-            f"{reads['tokens'][-1]:,} tokens. Values are read in as many units and rows.")
+    text = (
+        f"Mean over layers and heads. At the last position a query takes {number(float(reads['wanted'][-1]), 1)} of "
+        f"{reads['tokens'][-1]:,} tokens. Values are read in as many units and rows."
+    )
     return [Part("Rows touched", Chart(draw, 3.4, 5.4), tables=(numbers,), text=text)]
 
 
@@ -228,8 +247,9 @@ def _time_line(result: Mapping[str, Any]) -> list[Part]:
             mine = [(span["start_us"] - begun, span["us"]) for span in spans if span["track"] == track]
             colour = SEQUENCE[1 + place % (len(SEQUENCE) - 1)]
             # An edge keeps the shortest spans visible.
-            axes.broken_barh(mine, (len(tracks) - place - 0.36, 0.72), facecolors=colour, edgecolors=colour, linewidth=0.9,
-                             zorder=3)
+            axes.broken_barh(
+                mine, (len(tracks) - place - 0.36, 0.72), facecolors=colour, edgecolors=colour, linewidth=0.9, zorder=3
+            )
         axes.set_yticks([len(tracks) - n for n in range(len(tracks))], beside(tracks, narrow))
         axes.set_ylim(0.4, len(tracks) + 0.6)
         axes.set_xlim(0, end - begun)
@@ -241,13 +261,26 @@ def _time_line(result: Mapping[str, Any]) -> list[Part]:
     for track in tracks:
         mine = [span for span in spans if span["track"] == track]
         names = list(dict.fromkeys(span["name"] for span in mine))
-        cells.append((track, f"{len(mine)}", number(mine[0]["start_us"], 3), number(sum(span["us"] for span in mine), 3),
-                      "" if names == [track] else ", ".join(names)))
+        cells.append(
+            (
+                track,
+                f"{len(mine)}",
+                number(mine[0]["start_us"], 3),
+                number(sum(span["us"] for span in mine), 3),
+                "" if names == [track] else ", ".join(names),
+            )
+        )
     numbers = table(("track", "spans", "first begins (µs)", "together (µs)", "work"), cells)
     shown = "all layers" if line["layers"] == line["of_layers"] else f"the first of {line['of_layers']} layers"
     height = 0.9 + 0.27 * len(tracks)
-    return [Part("Time line of a step", Chart(draw, height, height + 0.1 * len(tracks)), tables=(numbers,),
-                 text=f"The step of the last token, from the system's model; {shown}.")]
+    return [
+        Part(
+            "Time line of a step",
+            Chart(draw, height, height + 0.1 * len(tracks)),
+            tables=(numbers,),
+            text=f"The step of the last token, from the system's model; {shown}.",
+        )
+    ]
 
 
 def waveform(result: Mapping[str, Any]) -> list[Part]:
@@ -273,14 +306,24 @@ def waveform(result: Mapping[str, Any]) -> list[Part]:
     for one, name in zip(streams, names, strict=True):
         offered = sum(length for _, length in one["valid"])
         moved = _both(one["valid"], one["ready"])
-        cells.append((name, f"{sum(length for _, length in moved):,}", f"{offered - sum(n for _, n in moved):,}",
-                      f"{moved[0][0]:,}" if moved else "–", f"{sum(moved[-1]) - 1:,}" if moved else "–"))
+        cells.append(
+            (
+                name,
+                f"{sum(length for _, length in moved):,}",
+                f"{offered - sum(n for _, n in moved):,}",
+                f"{moved[0][0]:,}" if moved else "–",
+                f"{sum(moved[-1]) - 1:,}" if moved else "–",
+            )
+        )
     numbers = table(("stream", "transfers", "clocks of waiting", "first in clock", "last in clock"), cells)
-    clocks = f"{wave['clocks']:,} clocks" + ("" if wave["cycles"] >= wave["clocks"] else f", the first {wave['cycles']:,} "
-                                             "of them recorded")
-    text = (f"`{wave['unit']}` in Verilog at {wave['clock_mhz']:g} MHz: the step of token {wave['token']}, layer "
-            f"{wave['layer']}, head {wave['head']}, {clocks}. Above, each stream's busy clocks; below, single clocks. A "
-            "line is valid, a filled part a transfer, a hollow part waits for ready. Digits are the lowest of the payload.")
+    clocks = f"{wave['clocks']:,} clocks" + (
+        "" if wave["cycles"] >= wave["clocks"] else f", the first {wave['cycles']:,} of them recorded"
+    )
+    text = (
+        f"`{wave['unit']}` in Verilog at {wave['clock_mhz']:g} MHz: the step of token {wave['token']}, layer "
+        f"{wave['layer']}, head {wave['head']}, {clocks}. Above, each stream's busy clocks; below, single clocks. A "
+        "line is valid, a filled part a transfer, a hollow part waits for ready. Digits are the lowest of the payload."
+    )
     height = 0.9 + 0.3 * len(streams) * (1 + 1.7 * (len(windows) - 1))
     return [Part("A head in RTL", Chart(draw, height, height), tables=(numbers,), text=text)]
 
@@ -306,8 +349,14 @@ def _busy(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: int,
         colour = COLOURS["blue" if one["input"] else "red"]
         axes.broken_barh([tuple(run) for run in one["valid"]], (low, 0.64), facecolors=COLOURS["sand"], zorder=2)
         # An edge keeps a single clock visible.
-        axes.broken_barh(_both(one["valid"], one["ready"]), (low, 0.64), facecolors=colour, edgecolors=colour,
-                         linewidth=0.5, zorder=3)
+        axes.broken_barh(
+            _both(one["valid"], one["ready"]),
+            (low, 0.64),
+            facecolors=colour,
+            edgecolors=colour,
+            linewidth=0.5,
+            zorder=3,
+        )
 
 
 def _signals(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: int, narrow: bool) -> None:
@@ -321,8 +370,14 @@ def _signals(axes: Any, streams: Sequence[Mapping[str, Any]], first: int, end: i
         for begin, length in one["valid"]:
             for clock in range(max(begin, first), min(begin + length, end)):
                 level[clock - first] = 1
-        axes.stairs([low + 0.64 * bit for bit in level], range(first, end + 1), baseline=None, color=colour, linewidth=1.1,
-                    zorder=3)
+        axes.stairs(
+            [low + 0.64 * bit for bit in level],
+            range(first, end + 1),
+            baseline=None,
+            color=colour,
+            linewidth=1.1,
+            zorder=3,
+        )
         shown = [(clock, 1) for clock in sorted(taken) if first <= clock < end]
         axes.broken_barh(shown, (low, 0.64), facecolors=colour, alpha=0.35, zorder=2)
         for clock, _ in shown if digits else ():

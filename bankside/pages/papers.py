@@ -31,8 +31,12 @@ def claims(result: Mapping[str, Any]) -> Page:
                         table(
                             ("paper", "title", *(f"claims: {group}" for group in CATEGORIES), "with a check"),
                             [
-                                (one["paper"], one["title"], *(str(one["categories"][group]) for group in CATEGORIES),
-                                 str(one["checks"]))
+                                (
+                                    one["paper"],
+                                    one["title"],
+                                    *(str(one["categories"][group]) for group in CATEGORIES),
+                                    str(one["checks"]),
+                                )
                                 for one in result["papers"]
                             ],
                         ),
@@ -68,7 +72,8 @@ def claims(result: Mapping[str, Any]) -> Page:
     lead = " ".join([head, *(f"{line}." for line in counts_lines(result))])
     cards = tuple(
         Card(verdict.replace("-", " "), str(count), "results", STATES.get(verdict, ""))
-        for verdict, count in counts.items() if count
+        for verdict, count in counts.items()
+        if count
     )
     parts = []
     for group, claims in by_category(result["claims"]).items():

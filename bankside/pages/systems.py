@@ -469,17 +469,23 @@ def area(results: Sequence[Result]) -> Part | None:
         "over": "over the budget over the whole band",
         "undecided": "the band straddles the budget",
     }
+
     def verdict(one: Mapping[str, Any]) -> str:
         low, high = one["with_other_percent"]
-        return words["within" if high <= one["budget_percent"] else "over" if low > one["budget_percent"] else "undecided"]
+        return words[
+            "within" if high <= one["budget_percent"] else "over" if low > one["budget_percent"] else "undecided"
+        ]
 
     def row(name: str, value: Callable[[Mapping[str, Any]], str], published: str = "") -> tuple[str, ...]:
         return (name, *(value(one) for _, one in each), published)
 
     rows = [
         row("one unit, measured", lambda one: f"{one['unit_ge'] / 1e3:.1f} kGE"),
-        row("one unit in the DRAM process", lambda one: band(one["unit_mm2"], "mm²", 3),
-            f"{found['published_unit_mm2']:g} mm²"),
+        row(
+            "one unit in the DRAM process",
+            lambda one: band(one["unit_mm2"], "mm²", 3),
+            f"{found['published_unit_mm2']:g} mm²",
+        ),
         row(f"{found['units_per_die']} units", lambda one: band(one["units_mm2"], "mm²"), f"{published:.2f} mm²"),
         row("share of the die", lambda one: band(one["die_percent"], "%"), f"{found['published_units_percent']:.2f} %"),
         row(f"with {other}", lambda one: band(one["with_other_percent"], "%"), f"{found['budget_percent']:g} %"),

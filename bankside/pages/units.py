@@ -5,20 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .components import (
-    COLOURS,
-    Card,
-    Page,
-    Part,
-    Row,
-    bars,
-    clock,
-    clock_state,
-    number,
-    plain,
-    stacked,
-    table,
-)
+from .components import COLOURS, Card, Page, Part, Row, bars, clock, clock_state, number, plain, stacked, table
 from .systems import configuration
 
 __all__ = ["simulation", "synthesis", "timing"]
@@ -97,9 +84,7 @@ def simulation(result: Result) -> Page:
     timed = [(RUNS.get(name, name.replace("_", " ")), run["cycles"]) for name, run in runs.items() if run.get("cycles")]
     chart = (
         bars(
-            timed,
-            "cycles",
-            caption="Each run carries its own work: compare a run with the same run of another result.",
+            timed, "cycles", caption="Each run carries its own work: compare a run with the same run of another result."
         )
         if timed
         else None
@@ -368,7 +353,8 @@ def _fpga(result: Result) -> Page:
             for one in largest
         ]
         chart = bars(
-            [(one["module"], one["lut"] * one["count"]) for one in largest], "LUTs of all instances",
+            [(one["module"], one["lut"] * one["count"]) for one in largest],
+            "LUTs of all instances",
             caption="The ten largest.",
         )
         parts.append(Part("Modules", chart, (table(head, rows, code={0}),)))

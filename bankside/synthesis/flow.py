@@ -355,7 +355,7 @@ def _of_parts(
     """The sum of a design's parts."""
     done: dict[str, Synthesis] = {}
     waiting = deque([*others, own])
-    while waiting:      # parts inside a part come first
+    while waiting:  # parts inside a part come first
         part = waiting.popleft()
         if any(name not in done for name in part.boxes):
             waiting.append(part)
@@ -402,7 +402,12 @@ def _flat(
 ) -> Synthesis:
     """One module with all below it, except the instances of ``boxes``, whose times behind each port are known."""
     mapped = map_to_cells(
-        verilog, top, library, effort=effort, memory_threshold_bits=threshold, progress=progress,
+        verilog,
+        top,
+        library,
+        effort=effort,
+        memory_threshold_bits=threshold,
+        progress=progress,
         boxes=frozenset(boxes or ()),
     )
     if progress:
@@ -447,8 +452,12 @@ def _flat(
 def _inside(netlist: Netlist, direction: str, boxes: Mapping[str, Timing]) -> dict[str, float]:
     """Times of paths inside the parts, for the bits of their ports of one direction."""
     times = {kind: timing.outward if direction == "input" else timing.inward for kind, timing in boxes.items()}
-    return {name: times[port.part].get(inner, 0.0) for port in netlist.ports if port.part and port.direction == direction
-            for name, inner in port.inner_bits()}
+    return {
+        name: times[port.part].get(inner, 0.0)
+        for port in netlist.ports
+        if port.part and port.direction == direction
+        for name, inner in port.inner_bits()
+    }
 
 
 def _output_load_ff(library: Library) -> float:
@@ -482,8 +491,12 @@ def check_top(top: str) -> None:
 
 
 def kept_netlist(
-    files: dict[str, str], top: str, read: Callable[[bytes], _Read], progress: Progress | None, *,
-    target: tuple[str, ...] = ()
+    files: dict[str, str],
+    top: str,
+    read: Callable[[bytes], _Read],
+    progress: Progress | None,
+    *,
+    target: tuple[str, ...] = (),
 ) -> _Read:
     """What ``read`` makes of the netlist that the script among ``files`` writes.
 
@@ -492,7 +505,9 @@ def kept_netlist(
     :exc:`ValueError`) is made again. ``target`` names the kind of netlist, nothing for library cells.
     """
     key = hashlib.sha256(
-        json.dumps([*target, _CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode("utf-8", "surrogateescape")
+        json.dumps([*target, _CACHE_FORMAT, yosys_version(), top, sorted(files.items())]).encode(
+            "utf-8", "surrogateescape"
+        )
     ).hexdigest()[:32]
     parent = cache_folder() / "synthesis"
     folder = parent / key

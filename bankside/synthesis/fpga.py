@@ -27,9 +27,23 @@ FAMILIES = {"xcup": "Xilinx UltraScale+"}
 MEMORY_BITS = 256
 
 #: LUTs that each primitive of distributed memory takes.
-_LUTRAM = {"RAM32X1S": 1, "RAM64X1S": 1, "RAM128X1S": 2, "RAM256X1S": 4, "RAM512X1S": 8, "RAM32X1D": 2, "RAM64X1D": 2,
-           "RAM128X1D": 4, "RAM256X1D": 8, "RAM32M": 4, "RAM64M": 4, "RAM32M16": 8, "RAM64M8": 8, "RAM32X16DR8": 8,
-           "RAM64X8SW": 8}
+_LUTRAM = {
+    "RAM32X1S": 1,
+    "RAM64X1S": 1,
+    "RAM128X1S": 2,
+    "RAM256X1S": 4,
+    "RAM512X1S": 8,
+    "RAM32X1D": 2,
+    "RAM64X1D": 2,
+    "RAM128X1D": 4,
+    "RAM256X1D": 8,
+    "RAM32M": 4,
+    "RAM64M": 4,
+    "RAM32M16": 8,
+    "RAM64M8": 8,
+    "RAM32X16DR8": 8,
+    "RAM64X8SW": 8,
+}
 
 
 @dataclass(frozen=True)
@@ -85,9 +99,17 @@ def _resource(kind: str) -> str | None:
     """
     if kind in _LUTRAM:
         return "lutram"
-    for pattern, name in ((r"LUT[1-6]|INV", "lut"), (r"FD[RSCP]E(_1)?", "ff"), (r"CARRY4", "carry4"),
-                          (r"RAMB36E2", "bram36"), (r"RAMB18E2", "bram18"), (r"URAM288", "uram"), (r"DSP48E2", "dsp"),
-                          (r"SRL(16E|C32E|C16E|16)", "srl"), (r"MUXF[789]", None)):
+    for pattern, name in (
+        (r"LUT[1-6]|INV", "lut"),
+        (r"FD[RSCP]E(_1)?", "ff"),
+        (r"CARRY4", "carry4"),
+        (r"RAMB36E2", "bram36"),
+        (r"RAMB18E2", "bram18"),
+        (r"URAM288", "uram"),
+        (r"DSP48E2", "dsp"),
+        (r"SRL(16E|C32E|C16E|16)", "srl"),
+        (r"MUXF[789]", None),
+    ):
         if re.fullmatch(pattern, kind):
             return name
     if re.fullmatch(r"LD[CP]E", kind):
@@ -177,8 +199,12 @@ class FpgaSynthesis:
             **_depth(self.depth),
             "longest_path": {"start": self.depth.start, "end": self.depth.end},
             "memories": [
-                {**{one.name: getattr(m, one.name) for one in fields(m) if one.name != "becomes"}, "bits": m.bits,
-                 "becomes": m.becomes, "misplaced": m.misplaced}
+                {
+                    **{one.name: getattr(m, one.name) for one in fields(m) if one.name != "becomes"},
+                    "bits": m.bits,
+                    "becomes": m.becomes,
+                    "misplaced": m.misplaced,
+                }
                 for m in self.memories
             ],
             "cells": self.cells,
@@ -236,8 +262,11 @@ def synthesise(
 
 
 def _primitives(modules: Mapping[str, Any], name: str) -> Counter[str]:
-    return Counter(cell["type"] for cell in modules[name]["cells"].values()
-                   if cell["type"] not in modules and cell["type"] != "$scopeinfo")
+    return Counter(
+        cell["type"]
+        for cell in modules[name]["cells"].values()
+        if cell["type"] not in modules and cell["type"] != "$scopeinfo"
+    )
 
 
 def _instances(modules: Mapping[str, Any], top: str) -> dict[str, int]:
@@ -269,14 +298,25 @@ def _memories(before: Any, left: Any, modules: Mapping[str, Any], counts: Mappin
             if kind in ("bram36", "bram18", "uram", "lutram"):
                 kinds[name.split(".", 1)[0]] = kind.rstrip("1368")
         for name, cell in before["modules"].get(module, {"cells": {}})["cells"].items():
-            sizes = {key: int(value, 2) for key, value in cell["parameters"].items()
-                     if key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS", "RD_CLK_ENABLE")}
+            sizes = {
+                key: int(value, 2)
+                for key, value in cell["parameters"].items()
+                if key in ("SIZE", "WIDTH", "RD_PORTS", "WR_PORTS", "RD_CLK_ENABLE")
+            }
             if not sizes["WR_PORTS"]:
                 continue  # a table of constants
             remains = name in left["modules"].get(module, {"cells": {}})["cells"]
-            yield FpgaMemory(module, name, number, sizes["SIZE"], sizes["WIDTH"], sizes["RD_PORTS"], sizes["WR_PORTS"],
-                             sizes["RD_CLK_ENABLE"] > 0,
-                             "flip-flops" if remains else kinds.get(name.split(".", 1)[0], "nothing"))
+            yield FpgaMemory(
+                module,
+                name,
+                number,
+                sizes["SIZE"],
+                sizes["WIDTH"],
+                sizes["RD_PORTS"],
+                sizes["WR_PORTS"],
+                sizes["RD_CLK_ENABLE"] > 0,
+                "flip-flops" if remains else kinds.get(name.split(".", 1)[0], "nothing"),
+            )
 
 
 # Yosys -----------------------------------------------------------------------------------------------------------------
@@ -294,25 +334,30 @@ def _netlist(verilog: str, top: str, family: str, progress: Callable[[str], None
 
 def _script(top: str, family: str) -> str:
     options = f"-family {family} -top {top} -noiopad -noclkbuf -uram"
-    return "\n".join([
-        "read_verilog -sv source.v",
-        f"synth_xilinx {options} -run begin:map_memory",
-        "tee -q -o mapped.json json t:$mem_v2",
-        f"synth_xilinx {options} -run map_memory:map_ffram",
-        "tee -q -a mapped.json json t:$mem_v2",
-        f"synth_xilinx {options} -run map_ffram:edif",
-        "setattr -mod -unset src",
-        "setattr -unset src",
-        "opt_clean -purge",
-        "tee -q -a mapped.json json",
-    ]) + "\n"
+    return (
+        "\n".join(
+            [
+                "read_verilog -sv source.v",
+                f"synth_xilinx {options} -run begin:map_memory",
+                "tee -q -o mapped.json json t:$mem_v2",
+                f"synth_xilinx {options} -run map_memory:map_ffram",
+                "tee -q -a mapped.json json t:$mem_v2",
+                f"synth_xilinx {options} -run map_ffram:edif",
+                "setattr -mod -unset src",
+                "setattr -unset src",
+                "opt_clean -purge",
+                "tee -q -a mapped.json json",
+            ]
+        )
+        + "\n"
+    )
 
 
 def _documents(text: str) -> Iterator[Any]:
     """JSON values that follow each other; there are three."""
     decoder, at = json.JSONDecoder(), 0
     for _ in range(3):
-        while text[at:at + 1].isspace():
+        while text[at : at + 1].isspace():
             at += 1
         value, at = decoder.raw_decode(text, at)
         yield value

@@ -140,12 +140,23 @@ class _Graph:
 
     def _add_primitive(self, instance: str, cell: Mapping[str, Any]) -> None:
         kind, wires, flow = cell["type"], cell["connections"], cell["port_directions"]
-        inputs = [(port, place, bit) for port, bits in wires.items() if flow[port] == "input"
-                  for place, bit in enumerate(bits)]
-        outputs = [(port, place, bit) for port, bits in wires.items() if flow[port] == "output"
-                   for place, bit in enumerate(bits)]
-        state = instance if "$" not in instance else next(
-            (self.nets[bit] for _, _, bit in outputs if isinstance(bit, int) and bit in self.nets), instance)
+        inputs = [
+            (port, place, bit)
+            for port, bits in wires.items()
+            if flow[port] == "input"
+            for place, bit in enumerate(bits)
+        ]
+        outputs = [
+            (port, place, bit)
+            for port, bits in wires.items()
+            if flow[port] == "output"
+            for place, bit in enumerate(bits)
+        ]
+        state = (
+            instance
+            if "$" not in instance
+            else next((self.nets[bit] for _, _, bit in outputs if isinstance(bit, int) and bit in self.nets), instance)
+        )
         if re.fullmatch(r"LUT[1-6]|INV|MUXF[789]", kind):
             length = 0 if kind.startswith("MUXF") else _LEVEL
             for _, _, source in inputs:
@@ -280,8 +291,10 @@ class _Graph:
 
 
 def _longest(ways: Mapping[int, _Way], ends: Mapping[int, _Way]) -> Depth:
-    best, start, end = max(((ways[bit].length + way.length, ways[bit].end, way.end) for bit, way in ends.items()
-                            if bit in ways), default=(0, None, None))
+    best, start, end = max(
+        ((ways[bit].length + way.length, ways[bit].end, way.end) for bit, way in ends.items() if bit in ways),
+        default=(0, None, None),
+    )
     return Depth(best // _LEVEL, best % _LEVEL // _CARRY, best % _CARRY, start, end)
 
 

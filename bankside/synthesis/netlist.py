@@ -138,8 +138,11 @@ def read_netlist(text: str | bytes, top: str, known: Any, boxes: Collection[str]
             macros.append(Instance(name, kind, pins, {k: _number(v) for k, v in cell["parameters"].items()}))
         elif kind in boxes:
             away = {"input": "output", "output": "input"}
-            outside += [Port(f"{name}.{port}", away[cell["port_directions"][port]], tuple(map(_net, bits)), kind, port)
-                        for port, bits in cell["connections"].items() if port != "clk"]
+            outside += [
+                Port(f"{name}.{port}", away[cell["port_directions"][port]], tuple(map(_net, bits)), kind, port)
+                for port, bits in cell["connections"].items()
+                if port != "clk"
+            ]
         elif kind != "$scopeinfo":
             unknown.setdefault(kind, name)
     if unknown:

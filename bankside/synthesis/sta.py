@@ -86,8 +86,9 @@ class TimingPath:
         therefore described by its ends and by the named signals that its gates combine with it. At most four are named,
         the most frequent first, equally frequent ones by name.
         """
-        met = Counter(family for step in self.steps
-                      for family in {_family(name) for name in step.beside if "$" not in name})
+        met = Counter(
+            family for step in self.steps for family in {_family(name) for name in step.beside if "$" not in name}
+        )
         gates = len(self.steps) - self.kind.startswith("register") - self.kind.endswith("register")
         text = f"from {self.start} to {self.end} through {gates} gate{'s' * (gates != 1)}"
         if met:
@@ -442,14 +443,16 @@ class _Analysis:
             np.maximum.at(longest, source, setup)
         for name, net in self.outputs.items():
             node = 2 * self.dense[net]
-            longest[node:node + 2] = np.maximum(longest[node:node + 2], self.after.get(name, 0.0))
+            longest[node : node + 2] = np.maximum(longest[node : node + 2], self.after.get(name, 0.0))
         source, target = self.arcs["source"], self.arcs["target"]
         for begin, end in reversed(self.levels):
             np.maximum.at(longest, source[begin:end], self.delay[begin:end] + longest[target[begin:end]])
         latest = self.arrival.max(axis=0)
 
         def of(ports: dict[str, int], time: np.ndarray) -> dict[str, float]:
-            found = {name: float(time[2 * self.dense[net]:2 * self.dense[net] + 2].max()) for name, net in ports.items()}
+            found = {
+                name: float(time[2 * self.dense[net] : 2 * self.dense[net] + 2].max()) for name, net in ports.items()
+            }
             return {name: value for name, value in found.items() if np.isfinite(value)}
 
         return of(self.inputs, longest), of(self.outputs, latest)
@@ -595,10 +598,19 @@ class _Analysis:
         label = self.arc_names[int(arcs["arc"][k])]
         names = self.netlist.net_names
         net = None if node is None else names.get(self.source_net[node // 2])
-        others = () if group.cell.sequential else (
-            member.pins.get(pin.name, OPEN) for pin in group.cell.inputs if pin.name != label.split()[0])
-        return PathStep(member.name, member.cell, label, delay_ns * 1e3, net,
-                        tuple(names[other] for other in others if other in names))
+        others = (
+            ()
+            if group.cell.sequential
+            else (member.pins.get(pin.name, OPEN) for pin in group.cell.inputs if pin.name != label.split()[0])
+        )
+        return PathStep(
+            member.name,
+            member.cell,
+            label,
+            delay_ns * 1e3,
+            net,
+            tuple(names[other] for other in others if other in names),
+        )
 
     def _held(self, arcs: dict[str, np.ndarray], k: int) -> str:
         """Name of the launching or capturing cell: a register's is the net of its output, a memory has its own."""

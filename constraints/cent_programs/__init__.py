@@ -61,8 +61,10 @@ class Image:
     def check_fits(self, memory_bytes: int) -> None:
         """:exc:`ConfigError` if a core's memory is too small."""
         if 4 * len(self.words) > memory_bytes:
-            raise ConfigError(f"a program of {4 * len(self.words)} bytes does not fit into a core's memory, which has "
-                              f"room for {memory_bytes}")
+            raise ConfigError(
+                f"a program of {4 * len(self.words)} bytes does not fit into a core's memory, which has "
+                f"room for {memory_bytes}"
+            )
 
 
 def image_for(elements: int) -> Image:
@@ -71,8 +73,9 @@ def image_for(elements: int) -> Image:
         return load_image()
     path = IMAGE.with_name(f"programs-{elements}.json")
     if not path.is_file():
-        raise ConfigError(f"there are no compiled programs for slots of {elements} elements; "
-                          "tools/cent_programs.py makes them")
+        raise ConfigError(
+            f"there are no compiled programs for slots of {elements} elements; tools/cent_programs.py makes them"
+        )
     return load_image(str(path))
 
 
@@ -89,9 +92,13 @@ def load_image(file: str | None = None) -> Image:
     found = parse_json(read_text(path, "an image of programs"), str(path))
     try:
         words = tuple(int(word, 16) for word in found["words"])
-        entries, parameters = ({str(name): int(at) for name, at in found[key].items()} for key in ("entries", "parameters"))
+        entries, parameters = (
+            {str(name): int(at) for name, at in found[key].items()} for key in ("entries", "parameters")
+        )
     except (KeyError, TypeError, ValueError, AttributeError):
-        raise ConfigError(f"{path}: no image of programs: it needs words (hexadecimal), entries and parameters") from None
+        raise ConfigError(
+            f"{path}: no image of programs: it needs words (hexadecimal), entries and parameters"
+        ) from None
     for name, at in (*entries.items(), *parameters.items()):
         if at % 4 or not 0 <= at < 4 * len(words):
             raise ConfigError(f"{path}: {name}: address {at} is not in the image's {4 * len(words)} bytes")

@@ -50,8 +50,10 @@ class KernelTable(Strict):
     source: str = Field(description="file of the source that the times are from")
     kernel: str = Field(description="kernel as the source names it")
     axes: dict[str, list[int]] = Field(description="ascending points of each axis")
-    us: dict[str, list[Any]] = Field(description="microseconds on the grid of the axes for each shape, as in "
-                                                 "'8192 x 1024'; null where nothing was measured")
+    us: dict[str, list[Any]] = Field(
+        description="microseconds on the grid of the axes for each shape, as in "
+        "'8192 x 1024'; null where nothing was measured"
+    )
 
     def shapes(self) -> Iterator[tuple[tuple[int, ...], list[Any]]]:
         """Each shape and its grid."""
@@ -86,7 +88,10 @@ class KernelFile(Strict):
             sizes = [len(points) for points in table.axes.values()]
             for text, grid in table.us.items():
                 where = f"tables.{name}.us['{text}']"
-                if not re.fullmatch(r"[1-9]\d{0,9}( x [1-9]\d{0,9})*", text) or text.count(" x ") != len(layout.shape) - 1:
+                if (
+                    not re.fullmatch(r"[1-9]\d{0,9}( x [1-9]\d{0,9})*", text)
+                    or text.count(" x ") != len(layout.shape) - 1
+                ):
                     raise ValueError(f"{where}: a shape is {' x '.join(layout.shape)}")
                 _check_grid(grid, sizes, where)
         return self
@@ -98,5 +103,7 @@ def _check_grid(grid: Any, sizes: list[int], where: str) -> None:
     for value in grid:
         if len(sizes) > 1:
             _check_grid(value, sizes[1:], where)
-        elif value is not None and (isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9):
+        elif value is not None and (
+            isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < 1e9
+        ):
             raise ValueError(f"{where}: a time is a number of microseconds greater than 0, or null, not {value!r}")

@@ -23,7 +23,8 @@ class CactiPoint(Strict):
     mm2: float = Field(gt=0, description="area of the data array")
     access_ns: float = Field(gt=0, description="access time")
     cells: Literal["itrs-lstp", "itrs-hp"] = Field(
-        default="itrs-lstp", description="transistors: low standby power, or high performance")
+        default="itrs-lstp", description="transistors: low standby power, or high performance"
+    )
 
 
 class CactiTable(Strict):

@@ -39,8 +39,13 @@ class FpgaDevice(Strict):
     def taken(used: Mapping[str, int]) -> dict[str, float]:
         """What ``used`` (see :meth:`percent`) takes of a device: LUTs with those that are memory or shift registers, and
         block RAMs of 36 Kbit."""
-        return {"lut": used["lut"] + used["srl"] + used["lutram"], "ff": used["ff"],
-                "bram": used["bram36"] + used["bram18"] / 2, "uram": used["uram"], "dsp": used["dsp"]}
+        return {
+            "lut": used["lut"] + used["srl"] + used["lutram"],
+            "ff": used["ff"],
+            "bram": used["bram36"] + used["bram18"] / 2,
+            "uram": used["uram"],
+            "dsp": used["dsp"],
+        }
 
     @property
     def totals(self) -> dict[str, int]:
@@ -63,8 +68,10 @@ class FpgaDevice(Strict):
         """
         parts = self.taken(used)
         shares = {name: round(100 * parts[name] / total, 3) if total else None for name, total in self.totals.items()}
-        return {**shares, **{f"{name}_counted": round(100 * parts[name] / total, 3)
-                             for name, total in self.counted_as.items()}}
+        return {
+            **shares,
+            **{f"{name}_counted": round(100 * parts[name] / total, 3) for name, total in self.counted_as.items()},
+        }
 
 
 class FpgaFamily(Strict):

@@ -51,12 +51,20 @@ def evaluate(text: str | Number, lookup: Callable[[str], Number], exact: bool = 
                 if not right:
                     raise ValueError(f"'{text}' divides by zero")
                 return left // right if isinstance(node.op, ast.FloorDiv) else left / right
-        if (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("min", "max")
-                and len(node.args) >= 2 and not node.keywords):
+        if (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Name)
+            and node.func.id in ("min", "max")
+            and len(node.args) >= 2
+            and not node.keywords
+        ):
             values = [visit(argument) for argument in node.args]
             return min(values) if node.func.id == "min" else max(values)
-        raise ValueError(f"'{text}' may hold only integers, names, + - * //, min, max and parentheses" if exact else
-                         f"'{text}' may hold only numbers, names, + - * / //, min, max and parentheses")
+        raise ValueError(
+            f"'{text}' may hold only integers, names, + - * //, min, max and parentheses"
+            if exact
+            else f"'{text}' may hold only numbers, names, + - * / //, min, max and parentheses"
+        )
 
     return visit(tree)
 
@@ -72,7 +80,7 @@ def resolve(values: Mapping[str, Any], what: str, fail: Callable[[str, str], Exc
         if name not in values:
             raise ValueError(nearest(what, name, values))
         if name in open_:
-            circle = " -> ".join([*open_[open_.index(name):], name])
+            circle = " -> ".join([*open_[open_.index(name) :], name])
             raise ValueError(f"defined by itself: {circle}")
         open_.append(name)
         result = evaluate(values[name], value)

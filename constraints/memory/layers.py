@@ -58,7 +58,7 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
         raise fail(f"based_on: {error}", "based_on") from None
     chain = (*above, path.resolve())
     if base.resolve() in chain:
-        names = " -> ".join(p.name for p in [*chain[chain.index(base.resolve()):], base.resolve()])
+        names = " -> ".join(p.name for p in [*chain[chain.index(base.resolve()) :], base.resolve()])
         raise fail(f"based on itself: {names}", "based_on")
     if len(chain) == MAX_FILES:
         raise fail(f"more than {MAX_FILES} files based on each other", "based_on")
@@ -77,14 +77,17 @@ def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]
     merged = dict(below)
     for key, value in document.items():
         if key in SOURCED and isinstance(value, dict) and "source" not in value and below.get(key) is not None:
-            raise fail(f"missing key '{key}.source': numbers that differ from {base.name} need a source of their own",
-                       key)
+            raise fail(
+                f"missing key '{key}.source': numbers that differ from {base.name} need a source of their own", key
+            )
         if moved.get(key):
             merged[key] = [*below[key], *value]
         else:
             merged[key] = _merge((key,), value, below.get(key), below_places)
-    mine = {(at[0], at[1] + moved[at[0]], *at[2:]) if len(at) > 1 and moved.get(at[0]) else at: line
-            for at, line in lines.items()}
+    mine = {
+        (at[0], at[1] + moved[at[0]], *at[2:]) if len(at) > 1 and moved.get(at[0]) else at: line
+        for at, line in lines.items()
+    }
     # The other file has been checked, so any fault now is in this one.
     validate(merged, model, where, mine)
     return merged, below_places | {at: (where, line) for at, line in mine.items()}
@@ -105,7 +108,7 @@ def _merge(at: tuple[Any, ...], value: Any, below: Any, places: Places) -> Any:
     """``value`` over ``below``; places of replaced values are removed."""
     if isinstance(value, dict) and isinstance(below, dict) and at != ("organisation", "levels"):
         return below | {key: _merge((*at, key), entry, below.get(key), places) for key, entry in value.items()}
-    for path in [path for path in places if path[:len(at)] == at]:
+    for path in [path for path in places if path[: len(at)] == at]:
         del places[path]
     return value
 
@@ -155,5 +158,11 @@ def _unknown_timings(document: dict[str, Any], own: set[str], below: set[str], f
         if isinstance(group, dict) and isinstance(group.get("values"), dict):
             for name in group["values"]:
                 if name not in below and name not in used:
-                    raise fail(f"{nearest('timing', name, below)}: not one of the memory that this is based on, and "
-                               "nothing here uses it", "parameters", number, "values", name)
+                    raise fail(
+                        f"{nearest('timing', name, below)}: not one of the memory that this is based on, and "
+                        "nothing here uses it",
+                        "parameters",
+                        number,
+                        "values",
+                        name,
+                    )

@@ -66,7 +66,9 @@ class CommandFile(Strict):
     bus_bytes: int = Field(default=0, ge=0)
     operands: list[str] = []
     returns: bool = Field(default=False, description="whether the host gets data")
-    register_mode: bool = Field(default=False, description="issues only in register mode; other commands only outside it")
+    register_mode: bool = Field(
+        default=False, description="issues only in register mode; other commands only outside it"
+    )
     energy: dict[str, str | float] = Field(default={}, strict=False)
     note: str | None = None
 
@@ -111,7 +113,9 @@ class MemoryFile(Strict):
     parameters: list[ParametersFile] = Field(min_length=1)
     rounded_separately: str | None = Field(default=None, min_length=1, description="why nRC may be nRAS + nRP - 1")
     power_limit: PowerLimitFile | None = None
-    quirks: dict[str, str] = Field(default={}, description="simulators whose quirks can be switched on, and their source")
+    quirks: dict[str, str] = Field(
+        default={}, description="simulators whose quirks can be switched on, and their source"
+    )
     mode_switch: str | None = Field(default=None, description="command that enters and leaves register mode")
     scopes: dict[str, list[str]] = Field(min_length=1)
     commands: dict[str, CommandFile] = Field(min_length=1)
@@ -417,8 +421,9 @@ class _Reader:
                 hint = ""
                 if cycle == whole - 1:
                     hint = "; if each was rounded by itself, say so with 'rounded_separately: REASON'"
-                raise self.fail(f"nRC {cycle} is less than nRAS + nRP{' - 1' * (least < whole)} = {least}{hint}",
-                                *origin["nRC"])
+                raise self.fail(
+                    f"nRC {cycle} is less than nRAS + nRP{' - 1' * (least < whole)} = {least}{hint}", *origin["nRC"]
+                )
         levels = dict(file.organisation.levels)
         for name, count in levels.items():
             if not name.isidentifier() or name in ("channel", "row", "column"):
@@ -447,16 +452,32 @@ class _Reader:
             self.known("command", file.mode_switch, commands, "mode_switch")
         for name, given in file.commands.items():
             if given.register_mode and file.mode_switch is None:
-                raise self.fail("a command of the mode of registers needs 'mode_switch'", "commands", name, "register_mode")
+                raise self.fail(
+                    "a command of the mode of registers needs 'mode_switch'", "commands", name, "register_mode"
+                )
         return Memory(
-            name=file.name, source=file.source, file=self.where, clock_ps=file.clock.period_ps,
-            channels=file.organisation.channels, levels=levels, rows=file.organisation.rows,
-            columns=file.organisation.columns, column_bytes=file.organisation.column_bytes,
+            name=file.name,
+            source=file.source,
+            file=self.where,
+            clock_ps=file.clock.period_ps,
+            channels=file.organisation.channels,
+            levels=levels,
+            rows=file.organisation.rows,
+            columns=file.organisation.columns,
+            column_bytes=file.organisation.column_bytes,
             bank_cycles=self.cycles(file.organisation.bank_cycles, "organisation", "bank_cycles"),
-            bus=file.organisation.bus, bus_bytes=file.organisation.bus_bytes,
+            bus=file.organisation.bus,
+            bus_bytes=file.organisation.bus_bytes,
             bus_cycles=self.cycles(file.organisation.bus_cycles, "organisation", "bus_cycles"),
-            dual_issue=file.dual_issue, parameters=self.parameters, commands=commands, constraints=tuple(constraints),
-            refresh=self.refresh(commands, constraints), power_limited=None, mode_switch=file.mode_switch, quirks=quirks)
+            dual_issue=file.dual_issue,
+            parameters=self.parameters,
+            commands=commands,
+            constraints=tuple(constraints),
+            refresh=self.refresh(commands, constraints),
+            power_limited=None,
+            mode_switch=file.mode_switch,
+            quirks=quirks,
+        )
 
     def command(self, name: str) -> MemoryCommand:
         file, at = self.file.commands[name], ("commands", name)
@@ -469,9 +490,12 @@ class _Reader:
             raise self.fail("a row command cannot need an open row", *at, "row")
         organisation = self.file.organisation
         names: dict[str, float] = {
-            "banks": banks, "bank_bytes": file.bank_bytes, "bus_bytes": file.bus_bytes,
+            "banks": banks,
+            "bank_bytes": file.bank_bytes,
+            "bus_bytes": file.bus_bytes,
             "row_bytes": organisation.columns * organisation.column_bytes,
-            **(self.file.energy.values if self.file.energy else {})}
+            **(self.file.energy.values if self.file.energy else {}),
+        }
 
         def lookup(key: str) -> float:
             if key not in names:
@@ -486,9 +510,23 @@ class _Reader:
                 raise self.fail(str(error), *at, "energy", component) from None
             if not energy[component] >= 0:
                 raise self.fail(f"'{text}' is {energy[component]} pJ; at least 0", *at, "energy", component)
-        return MemoryCommand(name, ordered, file.kind, file.row, file.activate, file.precharge, file.auto_precharge,
-                             self.cycles(file.latency, *at, "latency"), banks, file.bank_bytes, file.bus_bytes,
-                             tuple(file.operands), energy, file.returns, file.register_mode)
+        return MemoryCommand(
+            name,
+            ordered,
+            file.kind,
+            file.row,
+            file.activate,
+            file.precharge,
+            file.auto_precharge,
+            self.cycles(file.latency, *at, "latency"),
+            banks,
+            file.bank_bytes,
+            file.bus_bytes,
+            tuple(file.operands),
+            energy,
+            file.returns,
+            file.register_mode,
+        )
 
     def row_commands(self, name: str, command: MemoryCommand, commands: dict[str, MemoryCommand]) -> None:
         at = ("commands", name)
@@ -527,9 +565,15 @@ class _Reader:
         self.known("level", file.level, ["channel", *self.levels], *at, "level")
         if file.between == "different" and (file.level == "channel" or file.window > 1):
             raise self.fail("'between: different' needs a level within the channel and no window", *at, "between")
-        return Constraint(file.level, self.names(file.from_, commands, *at, "from"),
-                          self.names(file.to, commands, *at, "to"), self.cycles(file.cycles, *at, "cycles"),
-                          file.window, file.between, self.place(*at)[1])
+        return Constraint(
+            file.level,
+            self.names(file.from_, commands, *at, "from"),
+            self.names(file.to, commands, *at, "to"),
+            self.cycles(file.cycles, *at, "cycles"),
+            file.window,
+            file.between,
+            self.place(*at)[1],
+        )
 
     def refresh(self, commands: dict[str, MemoryCommand], constraints: list[Constraint]) -> Refresh | None:
         file = self.file.refresh
@@ -540,13 +584,19 @@ class _Reader:
             raise self.fail(f"refresh command {command.name} must have the row rule 'closed'", "refresh", "command")
         interval = self.cycles(file.interval, "refresh", "interval")
         if command.latency >= interval:
-            raise self.fail(f"refresh command {command.name} takes {command.latency} cycles, its interval is {interval}",
-                            "refresh", "interval")
+            raise self.fail(
+                f"refresh command {command.name} takes {command.latency} cycles, its interval is {interval}",
+                "refresh",
+                "interval",
+            )
         longest = max((c.cycles for c in constraints), default=1)
         scopes = math.prod(self.levels[level] for level in command.scope)
         # Between two refreshes there must be time to close rows, refresh, and open rows again.
         least = (file.postpone + 1) * longest * 2 + 4 * longest + scopes
         if interval * (file.postpone + 1) < least:
-            raise self.fail(f"a refresh interval of {interval} cycles leaves no time for commands between refreshes",
-                            "refresh", "interval")
+            raise self.fail(
+                f"a refresh interval of {interval} cycles leaves no time for commands between refreshes",
+                "refresh",
+                "interval",
+            )
         return Refresh(command.name, interval, file.postpone)

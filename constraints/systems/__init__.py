@@ -13,12 +13,49 @@ from pydantic import Field, model_validator
 from ..document import Strict
 from .links import LinkTreeSpec
 
-__all__ = ["FILES", "NODES", "RATIOS", "AllReduce", "AttAccSystemSpec", "Band", "ByPlacement", "CommandEnergy",
-           "DieBudget", "Features", "GpuCpuSystemSpec", "GpuEnergy", "GpuSpec", "GpuSystemSpec", "HostSpec",
-           "InterfaceBudget", "LinkSpec", "LogicNode", "Network", "Nodes", "OffloadSystemSpec", "OffloadTier",
-           "Overhead", "Overlaps", "Parallelism", "PamHbmSystemSpec", "PimEnergy", "PimTier", "Placement", "Process",
-           "Ratios", "RatioTable", "Scheduling", "SoftmaxSpec", "Sparsity", "StackSpec", "TieredSystemSpec",
-           "TileSpec", "UnitBandwidth", "UnitChoice", "UnitLink"]
+__all__ = [
+    "FILES",
+    "NODES",
+    "RATIOS",
+    "AllReduce",
+    "AttAccSystemSpec",
+    "Band",
+    "ByPlacement",
+    "CommandEnergy",
+    "DieBudget",
+    "Features",
+    "GpuCpuSystemSpec",
+    "GpuEnergy",
+    "GpuSpec",
+    "GpuSystemSpec",
+    "HostSpec",
+    "InterfaceBudget",
+    "LinkSpec",
+    "LogicNode",
+    "Network",
+    "Nodes",
+    "OffloadSystemSpec",
+    "OffloadTier",
+    "Overhead",
+    "Overlaps",
+    "Parallelism",
+    "PamHbmSystemSpec",
+    "PimEnergy",
+    "PimTier",
+    "Placement",
+    "Process",
+    "Ratios",
+    "RatioTable",
+    "Scheduling",
+    "SoftmaxSpec",
+    "Sparsity",
+    "StackSpec",
+    "TieredSystemSpec",
+    "TileSpec",
+    "UnitBandwidth",
+    "UnitChoice",
+    "UnitLink",
+]
 
 _HERE = Path(__file__).parent
 
@@ -57,7 +94,9 @@ class TileSpec(Strict):
     processors: int = _count("processors of a device, a tile each at a time")
     l1_kib: float = _positive("cache of a processor")
     l2_mib: float = _positive("cache of the device")
-    sizes: list[int] = Field(min_length=1, max_length=64, description="rows or columns that a processor's tile may have")
+    sizes: list[int] = Field(
+        min_length=1, max_length=64, description="rows or columns that a processor's tile may have"
+    )
     l1_depth: int = _count("inner elements of a tile in a processor's cache at a time")
     l2_parts: int = _count("parts of the inner dimension, of which the device's cache holds one")
     source: str
@@ -83,19 +122,27 @@ class GpuSpec(Strict):
     norm: Overhead
     activation: Overhead
     rule: Literal["measured", "roofline", "attacc-simulator"] = Field(
-        default="roofline", description="times of operators: measured, as in `kernels`; roofline, peak and bandwidth; "
-                                        "attacc-simulator, tiles, waves and one processor for each head")
+        default="roofline",
+        description="times of operators: measured, as in `kernels`; roofline, peak and bandwidth; "
+        "attacc-simulator, tiles, waves and one processor for each head",
+    )
     kernels: str | None = Field(default=None, description="kernel records for the rule measured, by name or path")
     gemm: Literal["least-traffic", "tiled"] | None = Field(
-        default=None, description="other matrix products than the rule's: least-traffic, each operand moved once and all "
-                                  "processors at work; tiled, the best tiles of `tiles` and their waves")
+        default=None,
+        description="other matrix products than the rule's: least-traffic, each operand moved once and all "
+        "processors at work; tiled, the best tiles of `tiles` and their waves",
+    )
     attention: Literal["fused", "per-head"] | None = Field(
-        default=None, description="other attention than the rule's: fused, one kernel; per-head, three kernels, and "
-                                  "each key/value head of a request on one processor")
+        default=None,
+        description="other attention than the rule's: fused, one kernel; per-head, three kernels, and "
+        "each key/value head of a request on one processor",
+    )
     tiles: TileSpec | None = Field(default=None, description="for tiled products and attention per head")
     quirks: Literal["attacc-simulator"] | None = Field(
-        default=None, description="attacc-simulator: as there, registers of attention are counted for one "
-                                  "head, and norms and activations have the arithmetic of one processor")
+        default=None,
+        description="attacc-simulator: as there, registers of attention are counted for one "
+        "head, and norms and activations have the arithmetic of one processor",
+    )
     source: str
 
     @model_validator(mode="after")
@@ -188,7 +235,9 @@ class HostSpec(Strict):
     peak_tflops: float = _positive("FP16 throughput of a processor")
     bandwidth_gb_s: float = _positive("memory bandwidth of a processor")
     compute_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the peak that products reach")
-    memory_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the bandwidth that products reach")
+    memory_utilisation: float = Field(
+        gt=0, le=1, strict=False, description="share of the bandwidth that products reach"
+    )
     both_ways_gb_s: float = _positive("bandwidth between a processor and its GPUs, both directions together")
     tiles: TileSpec
     source: str
@@ -221,8 +270,9 @@ class LogicNode(Strict):
 
     nand2_um2: Band
     energy_factor: float = _positive("energy of the same switching over that at 45 nm")
-    delay_factor: float | None = Field(gt=0, strict=False, description="delay of the same gate over that at 45 nm; null if "
-                                                                       "no source has it")
+    delay_factor: float | None = Field(
+        gt=0, strict=False, description="delay of the same gate over that at 45 nm; null if no source has it"
+    )
     delay_source: str = Field(description="source of the delay factor, or why there is none")
     delay_stand_in: str | None = Field(default=None, description="an older node whose delay factor stands in")
     source: str
@@ -250,8 +300,12 @@ class Nodes(Strict):
     placement_source: str
     reference_fo4_ps: float = _positive("delay of an inverter with a fan-out of four at 45 nm")
     reference_fo4_source: str
-    dram_delay_penalty: float = Field(ge=1, le=100, strict=False, description="delay in a DRAM process over that in the "
-                                                                              "logic process of its generation")
+    dram_delay_penalty: float = Field(
+        ge=1,
+        le=100,
+        strict=False,
+        description="delay in a DRAM process over that in the logic process of its generation",
+    )
     dram_delay_source: str
     wire_margin: Band = Field(description="share that wires add to the delay of a path")
     wire_margin_source: str
@@ -285,17 +339,23 @@ class DieBudget(Strict):
     other: str = Field(description="name of the other parts")
     logic_node: str = Field(description="logic process of the same generation, a key of nodes.yaml")
     density_penalty: float = Field(ge=1, le=1000, strict=False, description="DRAM-process area over logic-process area")
-    reduction_units: int = Field(default=0, ge=0, le=1 << 20, description="reduction units on one die, of measured area")
-    reference_reduction_mm2: float | None = Field(default=None, gt=0, strict=False,
-                                                  description="published area of one reduction unit")
+    reduction_units: int = Field(
+        default=0, ge=0, le=1 << 20, description="reduction units on one die, of measured area"
+    )
+    reference_reduction_mm2: float | None = Field(
+        default=None, gt=0, strict=False, description="published area of one reduction unit"
+    )
     source: str
 
 
 class InterfaceBudget(Strict):
     """Room for the interface to other tiers on a logic die of a device. Its area is measured."""
 
-    presets: list[str] = Field(min_length=1, max_length=4, description="presets of pam-interface for the pairs of tiers "
-                                                                       "that this device sends to; one unit each")
+    presets: list[str] = Field(
+        min_length=1,
+        max_length=4,
+        description="presets of pam-interface for the pairs of tiers that this device sends to; one unit each",
+    )
     die_mm2: float = _positive("area of the die")
     published_mm2: float = _positive("published area of the interface")
     published_percent: float = Field(gt=0, le=100, strict=False, description="published share of the die")
@@ -307,8 +367,10 @@ class PimEnergy(Strict):
     """Energy beside the banks. The energy of reading them is in the memory file."""
 
     boundary: Literal["cells", "access"] = Field(
-        default="cells", description="part of a read that a near-bank read is charged for, in every memory: cells, which "
-                                     "it needs; access, a whole read to the pins")
+        default="cells",
+        description="part of a read that a near-bank read is charged for, in every memory: cells, which "
+        "it needs; access, a whole read to the pins",
+    )
     unit_power_ratio: float = _positive("power of a unit at work over that of a standard read of its bank")
     source: str
 
@@ -326,10 +388,17 @@ class Overlaps(Strict):
     """Operators of a decode step that run at the same time, on GPUs and on units beside memory."""
 
     pipelining: Literal["none", "transfers", "heads", "sub-batches"] = Field(
-        default="none", description="transfers: a head's transfers go while the units attend for another; heads: so do "
-                                    "its projections; sub-batches: halves of the requests take turns")
-    least_batch: int = Field(default=2, ge=2, le=1 << 24, exclude_if=lambda value: value == 2,
-                             description="sub-batches: fewest requests that are split into halves")
+        default="none",
+        description="transfers: a head's transfers go while the units attend for another; heads: so do "
+        "its projections; sub-batches: halves of the requests take turns",
+    )
+    least_batch: int = Field(
+        default=2,
+        ge=2,
+        le=1 << 24,
+        exclude_if=lambda value: value == 2,
+        description="sub-batches: fewest requests that are split into halves",
+    )
     feed_forward: bool = Field(default=False, description="the units take a share of the FFN, by their bandwidth")
     source: str
 
@@ -344,8 +413,10 @@ class PamHbmSystemSpec(Strict):
     power_limit: bool = Field(default=True, description="whether the memory's power limit holds")
     unit: UnitChoice
     area: DieBudget
-    reduction_preset: str | None = Field(default=None, description="preset of pam-ru whose area counts on the die, once it "
-                                                                   "is measured; attention has none")
+    reduction_preset: str | None = Field(
+        default=None,
+        description="preset of pam-ru whose area counts on the die, once it is measured; attention has none",
+    )
     energy: PimEnergy
     overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
 
@@ -361,21 +432,36 @@ class PimTier(Strict):
     memory: str = Field(description="built-in memory of the timing engine, or a file relative to this one")
     devices_per_gpu: int = _count("stacks, DIMMs or SSDs of a GPU's share")
     channels_per_device: int = _count("channels of a device")
-    lockstep: int = Field(default=1, ge=1, le=1024,
-                          description="bank groups that share rows and tokens when they attend, as one group")
-    reserved_gib: float = Field(default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else")
+    lockstep: int = Field(
+        default=1, ge=1, le=1024, description="bank groups that share rows and tokens when they attend, as one group"
+    )
+    reserved_gib: float = Field(
+        default=0, ge=0, le=1e6, strict=False, description="of a share, kept for something else"
+    )
     unit: UnitChoice
     reduction_preset: str | None = Field(default=None, description="preset of pam-ru, where partial results are merged")
-    reduction_settings: dict[str, Any] = Field(default_factory=dict, exclude_if=lambda value: not value,
-                                               description="parameters of pam-ru that differ from the preset's")
+    reduction_settings: dict[str, Any] = Field(
+        default_factory=dict,
+        exclude_if=lambda value: not value,
+        description="parameters of pam-ru that differ from the preset's",
+    )
     page_order: Literal["head", "token"] = Field(
-        default="token", description="contents of a flash page: head: tokens of one head; token: all heads of the share")
-    units_per_device: int | None = Field(default=None, ge=1, description="units of a device, if banks do not have one each")
+        default="token", description="contents of a flash page: head: tokens of one head; token: all heads of the share"
+    )
+    units_per_device: int | None = Field(
+        default=None, ge=1, description="units of a device, if banks do not have one each"
+    )
     device_reduction_units: int = _count("reduction units where the results of a device come together")
-    paper_gflops: float | None = Field(default=None, gt=0, strict=False,
-                                       description="GFLOPS of a device that the paper states, for rate: paper")
-    page_pj: float | None = Field(default=None, ge=0, le=1e12, strict=False,
-                                  description="energy of reading a flash page, where the memory file states none")
+    paper_gflops: float | None = Field(
+        default=None, gt=0, strict=False, description="GFLOPS of a device that the paper states, for rate: paper"
+    )
+    page_pj: float | None = Field(
+        default=None,
+        ge=0,
+        le=1e12,
+        strict=False,
+        description="energy of reading a flash page, where the memory file states none",
+    )
     area: DieBudget
     interface: InterfaceBudget | None = Field(default=None, description="interface to other tiers, where tokens move")
     source: str
@@ -384,8 +470,10 @@ class PimTier(Strict):
 class Features(Strict):
     """Features of PAM that a system has; ablations switch single features off."""
 
-    pam_attention: bool = Field(description="partial softmax in every tier, reduction in the arrays; else scores go to the "
-                                            "GPU and probabilities come back")
+    pam_attention: bool = Field(
+        description="partial softmax in every tier, reduction in the arrays; else scores go to the "
+        "GPU and probabilities come back"
+    )
     kv_mapping: bool = Field(description="tokens go to groups by activation frequency; else as placement.unmapped says")
     kv_scheduling: bool = Field(description="tokens move between tiers by importance")
     source: str
@@ -397,10 +485,13 @@ class Placement(Strict):
     window: int = _count("decode steps over which activations are counted")
     run_tokens: int = _count("consecutive tokens of a request that are placed together, reserved as decoding adds them")
     unmapped: Literal["blocks", "turn"] = Field(
-        default="blocks", description="groups without kv_mapping: blocks, consecutive tokens in one group after the other; "
-                                      "turn, runs of tokens to groups in turn")
-    reserve_percent: float = Field(ge=0, lt=100, strict=False,
-                                   description="of the first tier, left by prompts to tokens that decoding adds")
+        default="blocks",
+        description="groups without kv_mapping: blocks, consecutive tokens in one group after the other; "
+        "turn, runs of tokens to groups in turn",
+    )
+    reserve_percent: float = Field(
+        ge=0, lt=100, strict=False, description="of the first tier, left by prompts to tokens that decoding adds"
+    )
     source: str
 
 
@@ -408,9 +499,12 @@ class Scheduling(Strict):
     """Moves between tiers."""
 
     decay: float = Field(gt=0, le=1, strict=False, description="weight of the newest score in the importance (lambda)")
-    budget_percent: float = Field(gt=0, le=100, strict=False, description="tokens that change places in a step, at most")
-    x: float | None = Field(default=None, gt=0, strict=False, description="importance of HBM over SSD; the "
-                                                                           "calibrated value if not given")
+    budget_percent: float = Field(
+        gt=0, le=100, strict=False, description="tokens that change places in a step, at most"
+    )
+    x: float | None = Field(
+        default=None, gt=0, strict=False, description="importance of HBM over SSD; the calibrated value if not given"
+    )
     y: float | None = Field(default=None, gt=0, strict=False, description="importance of DDR over SSD")
     source: str
 
@@ -424,15 +518,26 @@ class Sparsity(Strict):
     keep: float = Field(default=0.8, ge=0, le=0.9999, strict=False)
     sink: int = Field(default=4, ge=0, le=1 << 20)
     recent: int = Field(default=16, ge=0, le=1 << 20)
-    locality: str | None = Field(default=None, description="name in pam_localities.yaml, whose spread and keep are taken")
+    locality: str | None = Field(
+        default=None, description="name in pam_localities.yaml, whose spread and keep are taken"
+    )
     trace: str | None = Field(default=None, description="file of attention traces for mode replay")
     stretch: bool = Field(default=False, description="whether positions of a trace are scaled to other contexts")
-    method: str | None = Field(default=None, exclude_if=lambda value: value is None,
-                               description="method of sparse attention for mode method")
-    budget: int = Field(default=256, ge=1, le=1 << 30, exclude_if=lambda value: value == 256,
-                        description="tokens that each head of that method may take")
-    capture: str | None = Field(default=None, exclude_if=lambda value: value is None,
-                                description="folder of `bankside capture` with the keys for mode method")
+    method: str | None = Field(
+        default=None, exclude_if=lambda value: value is None, description="method of sparse attention for mode method"
+    )
+    budget: int = Field(
+        default=256,
+        ge=1,
+        le=1 << 30,
+        exclude_if=lambda value: value == 256,
+        description="tokens that each head of that method may take",
+    )
+    capture: str | None = Field(
+        default=None,
+        exclude_if=lambda value: value is None,
+        description="folder of `bankside capture` with the keys for mode method",
+    )
     source: str
 
 
@@ -444,15 +549,18 @@ class TieredSystemSpec(Strict):
     base: str = Field(description="the GPU system: a built-in name, or a file relative to this one")
     power_limit: bool = Field(default=True, description="whether the memories' power limits hold")
     rate: Literal["timing", "paper"] = Field(
-        default="timing", description="rate of attention in every tier: timing, the timing engine and the units; paper, "
-                                      "the devices' paper_gflops")
+        default="timing",
+        description="rate of attention in every tier: timing, the timing engine and the units; paper, "
+        "the devices' paper_gflops",
+    )
     tiers: list[PimTier] = Field(min_length=3, max_length=3)
     features: Features
     placement: Placement
     scheduling: Scheduling
     sparsity: Sparsity
-    links: LinkTreeSpec = Field(description="of a GPU's share: `gpu`, and one with the name of each tier that is not the "
-                                            "GPU's own memory")
+    links: LinkTreeSpec = Field(
+        description="of a GPU's share: `gpu`, and one with the name of each tier that is not the GPU's own memory"
+    )
     energy: PimEnergy
     overlaps: Overlaps | None = Field(default=None, description="what runs at the same time; without, nothing")
 
@@ -482,8 +590,10 @@ class OffloadSystemSpec(Strict):
     base: str
     tiers: list[OffloadTier] = Field(min_length=1, max_length=4)
     keeps: Literal["part", "batch", "nothing"] = Field(
-        default="part", description="KV in the GPU's own memory: part, as much as fits; batch, all of a batch that fits as "
-                                    "a whole, else none; nothing")
+        default="part",
+        description="KV in the GPU's own memory: part, as much as fits; batch, all of a batch that fits as "
+        "a whole, else none; nothing",
+    )
     overlap: bool = Field(description="whether KV of the layers to come is fetched while one is computed")
     links: LinkTreeSpec = Field(description="of a GPU's share: `gpu`, and one with the name of each tier")
 
@@ -549,14 +659,25 @@ class AttAccSystemSpec(Strict):
     memory: str
     power_limit: bool = True
     placement: Literal["bank", "bank-group", "buffer"]
-    queries: int = Field(default=1, ge=1, le=64, exclude_if=lambda value: value == 1,
-                         description="most queries of a group that share a read of K or V; AttAcc's units take one")
+    queries: int = Field(
+        default=1,
+        ge=1,
+        le=64,
+        exclude_if=lambda value: value == 1,
+        description="most queries of a group that share a read of K or V; AttAcc's units take one",
+    )
     query_cycles: int | None = Field(
-        default=None, ge=1, le=1 << 12, exclude_if=lambda value: value is None,
+        default=None,
+        ge=1,
+        le=1 << 12,
+        exclude_if=lambda value: value is None,
         description="memory cycles for which a unit works with a read and one query. Without: a unit of several queries "
-                    "takes the least interval of the memory's reads without power limit; of one, no time that counts")
+        "takes the least interval of the memory's reads without power limit; of one, no time that counts",
+    )
     quirks: Literal["attacc-simulator"] | None = Field(
-        default=None, description="attacc-simulator: cycles of that simulator, and energy of arithmetic for scores alone")
+        default=None,
+        description="attacc-simulator: cycles of that simulator, and energy of arithmetic for scores alone",
+    )
     energy: PimEnergy | None = Field(default=None, description="over the energy of reads, which the memory states")
     command_energy: CommandEnergy | None = Field(default=None, description="instead: by what commands move")
     stacks: StackSpec | None = Field(default=None, description="beside the GPU's memory; without, that memory's own")
@@ -580,9 +701,13 @@ class GpuCpuSystemSpec(Strict):
 
     kind: Literal["gpu-cpu"]
     description: str
-    base: str = Field(description="the GPU system, with a group 'host': a built-in name, or a file relative to this one")
+    base: str = Field(
+        description="the GPU system, with a group 'host': a built-in name, or a file relative to this one"
+    )
     quirks: Literal["attacc-simulator"] | None = Field(
-        default=None, description="attacc-simulator: each GPU has a processor of the host to itself, however few there are")
+        default=None,
+        description="attacc-simulator: each GPU has a processor of the host to itself, however few there are",
+    )
     source: str
 
 

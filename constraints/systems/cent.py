@@ -8,8 +8,16 @@ from pydantic import Field
 
 from ..document import Strict
 
-__all__ = ["CentDeviceSpec", "CentEnergySpec", "CentHostSpec", "CentLinkSpec", "CentPnmSpec", "CentSplitSpec",
-           "CentSystemSpec", "CentUnitsSpec"]
+__all__ = [
+    "CentDeviceSpec",
+    "CentEnergySpec",
+    "CentHostSpec",
+    "CentLinkSpec",
+    "CentPnmSpec",
+    "CentSplitSpec",
+    "CentSystemSpec",
+    "CentUnitsSpec",
+]
 
 
 def _positive(description: str, **more: Any) -> Any:
@@ -51,14 +59,17 @@ class CentLinkSpec(Strict):
     port_ns: float = _positive("latency of a port; a round trip has four")
     pcie_ns: float = _positive("latency of a physical layer, one way; a round trip has two")
     switch_ns: float = _positive("latency of the switch")
-    multicast: bool = Field(description="whether the switch sends to several devices, at half of the bandwidth and twice "
-                                        "the latency of the physical layer")
+    multicast: bool = Field(
+        description="whether the switch sends to several devices, at half of the bandwidth and twice "
+        "the latency of the physical layer"
+    )
     message_bytes: int = _count("payload of a message")
     messages_per_flit: int = _count("messages of a flit")
     flit_bytes: int = _count("flit")
     accounting: Literal["gathers", "paper"] = Field(
         description="transfers of a shared block: gathers, six broadcasts and six gathers; paper, four and two, 135 KB in "
-                    "Llama-2-70B")
+        "Llama-2-70B"
+    )
     source: str
 
 
@@ -93,7 +104,9 @@ class CentHostSpec(Strict):
     """Host."""
 
     host_ms: float = Field(ge=0, le=1e6, strict=False, description="host's time for a token: sampling")
-    power_w: float = Field(ge=0, le=1e6, strict=False, description="power of host and switch, for the cost of operation")
+    power_w: float = Field(
+        ge=0, le=1e6, strict=False, description="power of host and switch, for the cost of operation"
+    )
     source: str
 
 
@@ -129,4 +142,5 @@ class CentSystemSpec(Strict):
     host: CentHostSpec
     energy: CentEnergySpec
     quirks: Literal["cent-simulator"] | None = Field(
-        default=None, description="cent-simulator: as the authors' simulator, with its slips; capacity is not checked")
+        default=None, description="cent-simulator: as the authors' simulator, with its slips; capacity is not checked"
+    )

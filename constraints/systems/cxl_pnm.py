@@ -21,8 +21,10 @@ class CxlPnmDeviceSpec(Strict):
 
     name: str
     count: int = Field(ge=1, le=4096, description="devices; one fabric has 4096 nodes at most")
-    memory: str = Field(description="built-in memory with plain accesses, or a file relative to this one. Its timing gives "
-                                    "the bandwidth, its organisation the capacity")
+    memory: str = Field(
+        description="built-in memory with plain accesses, or a file relative to this one. Its timing gives "
+        "the bandwidth, its organisation the capacity"
+    )
     refresh: bool = Field(description="whether the timing includes refresh")
     source: str
 
@@ -32,8 +34,12 @@ class CxlPnmProcessorSpec(Strict):
 
     peak_tflops: float = _positive("dense FP16/BF16 throughput")
     compute_utilisation: float = Field(gt=0, le=1, strict=False, description="share of the peak that products reach")
-    vector_fixed_us: float = Field(ge=0, le=1e6, strict=False, description="time of a norm or an activation without data; "
-                                                                           "the data take the memory's time")
+    vector_fixed_us: float = Field(
+        ge=0,
+        le=1e6,
+        strict=False,
+        description="time of a norm or an activation without data; the data take the memory's time",
+    )
     source: str
 
 

@@ -9,8 +9,19 @@ from pydantic import Field
 from ..document import Strict
 from .links import LinkTreeSpec
 
-__all__ = ["DrivePathSpec", "DriveSpec", "Inf2SystemSpec", "NearStorageSpec", "PriceSpec", "SequenceSpec", "ServerSpec",
-           "StoragePathSpec", "StorageSystemSpec", "WriteBackSpec", "XCacheSpec"]
+__all__ = [
+    "DrivePathSpec",
+    "DriveSpec",
+    "Inf2SystemSpec",
+    "NearStorageSpec",
+    "PriceSpec",
+    "SequenceSpec",
+    "ServerSpec",
+    "StoragePathSpec",
+    "StorageSystemSpec",
+    "WriteBackSpec",
+    "XCacheSpec",
+]
 
 _BASE = "the GPU system, with one GPU: a built-in name, or a file relative to this one"
 _LINKS = "`gpu`, and at each `drive` the links `flash` and, in INF2, `accelerator`"
@@ -27,7 +38,9 @@ class DriveSpec(Strict):
     """A drive."""
 
     memory: str = Field(description="memory of the timing engine for the flash: capacity, rates of reads and writes")
-    dram: str | None = Field(default=None, description="memory of the timing engine for the DRAM beside the accelerator")
+    dram: str | None = Field(
+        default=None, description="memory of the timing engine for the DRAM beside the accelerator"
+    )
     source: str
 
 
@@ -44,8 +57,9 @@ class ServerSpec(Strict):
 class SequenceSpec(Strict):
     """Work of the GPU on whole sequences: prefill, and keys and values that it computes again."""
 
-    tflops: float = _positive("10^12 operations per second that the software reaches with whole sequences on any GPU that "
-                              "has as many")
+    tflops: float = _positive(
+        "10^12 operations per second that the software reaches with whole sequences on any GPU that has as many"
+    )
     source: str
 
 
@@ -79,21 +93,31 @@ class NearStorageSpec(Strict):
 class WriteBackSpec(Strict):
     """New keys and values on their way to the flash."""
 
-    delayed: bool = Field(description="whether the host keeps them for an interval; else each step waits for its writes")
+    delayed: bool = Field(
+        description="whether the host keeps them for an interval; else each step waits for its writes"
+    )
     interval: int = Field(le=1 << 16, description="steps for which the host keeps them")
     granularity_bytes: int = Field(ge=1, le=1 << 20, description="least bytes of a direct write")
-    write_us: float = Field(ge=0, le=1e6, strict=False,
-                            description="direct write: a key or a value of a head, or an interval of them")
+    write_us: float = Field(
+        ge=0, le=1e6, strict=False, description="direct write: a key or a value of a head, or an interval of them"
+    )
     source: str
 
 
 class XCacheSpec(Strict):
     """Inputs of blocks in the host's memory, from which the GPU computes keys and values again."""
 
-    use: Literal["auto", "on", "off"] = Field(description="auto: where an input is no larger than its keys and values; on: "
-                                                          "a model for which it is larger is an error")
-    most_percent: float = Field(default=100, ge=0, le=100, strict=False,
-                                description="of the requests of a batch, at most; a limit of the user's")
+    use: Literal["auto", "on", "off"] = Field(
+        description="auto: where an input is no larger than its keys and values; on: "
+        "a model for which it is larger is an error"
+    )
+    most_percent: float = Field(
+        default=100,
+        ge=0,
+        le=100,
+        strict=False,
+        description="of the requests of a batch, at most; a limit of the user's",
+    )
     source: str
 
 
@@ -137,7 +161,8 @@ class StorageSystemSpec(Strict):
     prices: PriceSpec
     path: StoragePathSpec
     attention: Literal["host", "gpu"] = Field(description="who attends: the host's processors, or the GPU")
-    kv: Literal["batch", "drives"] = Field(description="batch: in the host's memory if a batch fits as a whole, "
-                                                       "else on the drives; drives: always there")
+    kv: Literal["batch", "drives"] = Field(
+        description="batch: in the host's memory if a batch fits as a whole, else on the drives; drives: always there"
+    )
     overlap: bool = Field(description="whether transfers go beside computation")
     links: LinkTreeSpec = Field(description=_LINKS)

@@ -9,8 +9,16 @@ from pydantic import Field
 from ..document import Strict
 from . import Overlaps
 
-__all__ = ["AllocationSpec", "LolPimFeatures", "LolPimHybridSpec", "LolPimSystemSpec", "ModuleParallelism", "ModuleSpec",
-           "ModuleUnit", "NodeSpec"]
+__all__ = [
+    "AllocationSpec",
+    "LolPimFeatures",
+    "LolPimHybridSpec",
+    "LolPimSystemSpec",
+    "ModuleParallelism",
+    "ModuleSpec",
+    "ModuleUnit",
+    "NodeSpec",
+]
 
 
 def _positive(description: str, **more: Any) -> Any:
@@ -49,23 +57,36 @@ class NodeSpec(Strict):
 class LolPimFeatures(Strict):
     """Features of LoL-PIM that a system has."""
 
-    token_parallel: bool = Field(description="a head's keys by token and values by dimension over all channels of its "
-                                             "module; else each head in one channel")
-    lazy_allocation: bool = Field(description="room for keys and values is allotted as they come; else for the longest "
-                                              "context when a request begins")
+    token_parallel: bool = Field(
+        description="a head's keys by token and values by dimension over all channels of its "
+        "module; else each head in one channel"
+    )
+    lazy_allocation: bool = Field(
+        description="room for keys and values is allotted as they come; else for the longest "
+        "context when a request begins"
+    )
     ping_pong: bool = Field(description="two sets of input and output buffers, so that transfers overlap with products")
-    lm_head: bool = Field(default=False, description="whether the modules of the last stage hold the output matrix and "
-                                                     "multiply with it; else the host does, which is not timed")
+    lm_head: bool = Field(
+        default=False,
+        description="whether the modules of the last stage hold the output matrix and "
+        "multiply with it; else the host does, which is not timed",
+    )
     source: str
 
 
 class AllocationSpec(Strict):
     """Room for keys and values."""
 
-    chunk_tokens: int = Field(ge=16, le=1 << 20, description="tokens of a request that lazy allocation adds at a "
-                                                             "time; the values of so many tokens share rows")
-    reserve_tokens: int | None = Field(default=None, ge=1, description="tokens that static allocation reserves for a "
-                                                                       "request; the model's longest context if not given")
+    chunk_tokens: int = Field(
+        ge=16,
+        le=1 << 20,
+        description="tokens of a request that lazy allocation adds at a time; the values of so many tokens share rows",
+    )
+    reserve_tokens: int | None = Field(
+        default=None,
+        ge=1,
+        description="tokens that static allocation reserves for a request; the model's longest context if not given",
+    )
     source: str
 
 
@@ -74,8 +95,9 @@ class ModuleParallelism(Strict):
 
     tensor: int = _count("modules that share every layer; beyond the attention heads, several share a head")
     pipeline: int = _count("groups of layers in series")
-    micro_batch: int | None = Field(default=None, ge=1, description="requests that pass a stage together; the fastest "
-                                                                    "if not given")
+    micro_batch: int | None = Field(
+        default=None, ge=1, description="requests that pass a stage together; the fastest if not given"
+    )
     source: str
 
 
@@ -86,7 +108,9 @@ class LolPimSystemSpec(Strict):
     description: str
     module: ModuleSpec
     hub: ModuleUnit = Field(description="pim-hub: softmax, norms, element-wise work")
-    dispatcher: ModuleUnit = Field(description="dpa-dispatcher: issues commands if allocation is lazy; else the host does")
+    dispatcher: ModuleUnit = Field(
+        description="dpa-dispatcher: issues commands if allocation is lazy; else the host does"
+    )
     node: NodeSpec
     features: LolPimFeatures
     allocation: AllocationSpec
@@ -101,7 +125,9 @@ class LolPimHybridSpec(Strict):
     base: str = Field(description="the GPU system: a built-in name, or a file relative to this one")
     module: ModuleSpec
     hub: ModuleUnit = Field(description="pim-hub: softmax, norms, element-wise work")
-    dispatcher: ModuleUnit = Field(description="dpa-dispatcher: issues commands if allocation is lazy; else the host does")
+    dispatcher: ModuleUnit = Field(
+        description="dpa-dispatcher: issues commands if allocation is lazy; else the host does"
+    )
     node: NodeSpec
     features: LolPimFeatures
     allocation: AllocationSpec

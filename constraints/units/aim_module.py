@@ -29,8 +29,9 @@ class AimModuleConfig(UnitConfig):
     All units read the same words, so an operand must have the same width in every unit that has it.
     """
 
-    channel: AimChannelConfig = Key(default=AimChannelConfig(buffering="ping-pong", opsize_bits=18),
-                                      description="each channel")
+    channel: AimChannelConfig = Key(
+        default=AimChannelConfig(buffering="ping-pong", opsize_bits=18), description="each channel"
+    )
     hub: HubConfig = Key(default=PimHubConfig(), description="registers, EPU; `channels` of the module")
     queue: int = Key(default=8, ge=1, le=64, description="commands that wait for the hub")
     clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
@@ -39,8 +40,10 @@ class AimModuleConfig(UnitConfig):
     def _check_module(self) -> AimModuleConfig:
         channel, hub = self.channel, self.hub
         if not channel.banks == channel.lanes == hub.lanes:
-            raise ValueError(f"channel.banks, channel.lanes and hub.lanes must be equal, so that a result of a channel is "
-                             f"a register of the hub, not {channel.banks}, {channel.lanes} and {hub.lanes}")
+            raise ValueError(
+                f"channel.banks, channel.lanes and hub.lanes must be equal, so that a result of a channel is "
+                f"a register of the hub, not {channel.banks}, {channel.lanes} and {hub.lanes}"
+            )
         if channel.format != hub.format:
             raise ValueError(f"channel.format must be the hub's, {hub.format}, not {channel.format}")
         return self
@@ -57,8 +60,11 @@ class AimModuleConfig(UnitConfig):
     def hub_ports(self) -> tuple[Port, ...]:
         """Streams that only this kind of hub has; they are streams of the module."""
         known = ("command", "host_in", "host_out")
-        return tuple(port for port in self.hub.ports() if port.name not in known
-                     and not port.name.startswith(("result_", "data_")))
+        return tuple(
+            port
+            for port in self.hub.ports()
+            if port.name not in known and not port.name.startswith(("result_", "data_"))
+        )
 
     @property
     def channels(self) -> int:
@@ -80,15 +86,21 @@ class AimModuleConfig(UnitConfig):
     def memory_layout(self) -> Layout:
         """Fields of a command that the memory of a channel receives."""
         widths = self.command_layout.widths
-        meanings = {"op": "operation code",
-                    "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
-                    "row": "physical row", "column": "first column of the row", "bank": "bank"}
+        meanings = {
+            "op": "operation code",
+            "opsize": "column accesses, words of WR_GB; 1 where a command has no opsize",
+            "row": "physical row",
+            "column": "first column of the row",
+            "bank": "bank",
+        }
         return Layout.of(*(Field(name, widths[name], meaning) for name, meaning in meanings.items()))
 
     @property
     def issued_layout(self) -> Layout:
         """A command as it leaves the front end."""
-        return Layout.of(Field("valid", 1, "a command leaves the dispatcher in this clock"), *self.command_layout.fields)
+        return Layout.of(
+            Field("valid", 1, "a command leaves the dispatcher in this clock"), *self.command_layout.fields
+        )
 
     def ports(self) -> tuple[Port, ...]:
         channel = {port.name: port for port in self.channel.ports()}
@@ -98,10 +110,22 @@ class AimModuleConfig(UnitConfig):
             Port("host_in", "in", word, "WR_GPR: a register of the hub"),
             Port("host_out", "out", word, "RD_GPR: a register of the hub"),
             *self.hub_ports(),
-            Port("issued", "out", self.issued_layout,
-                 "bit 0: a command leaves the dispatcher in this clock; above: the command", stream=False),
-            *(Port(f"memory_{n}", "out", self.memory_layout,
-                   f"a command for the memory of channel {n}, which issues it when it takes it") for n in channels),
+            Port(
+                "issued",
+                "out",
+                self.issued_layout,
+                "bit 0: a command leaves the dispatcher in this clock; above: the command",
+                stream=False,
+            ),
+            *(
+                Port(
+                    f"memory_{n}",
+                    "out",
+                    self.memory_layout,
+                    f"a command for the memory of channel {n}, which issues it when it takes it",
+                )
+                for n in channels
+            ),
             *(dataclasses.replace(channel["bank"], name=f"bank_{n}") for n in channels),
             *(dataclasses.replace(channel["write"], name=f"write_{n}") for n in channels),
         )

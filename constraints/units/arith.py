@@ -15,9 +15,31 @@ from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitCon
 from ..errors import ConfigError
 from ..formats import FloatFormat, IntegerFormat, float_format, number_format
 
-__all__ = ["FabricConfig", "FpActivation", "FpAdd", "FpCompare", "FpConvert", "FpDiv", "FpDot", "FpExp", "FpFma", "FpLog",
-           "FpMul", "FpProduct", "FpRecip", "FpRsqrt", "FpSqrt", "FpUnary", "FpVector", "Operand", "OperatorConfig",
-           "OperatorResult", "OperatorWorkload", "operand_layout", "presets"]
+__all__ = [
+    "FabricConfig",
+    "FpActivation",
+    "FpAdd",
+    "FpCompare",
+    "FpConvert",
+    "FpDiv",
+    "FpDot",
+    "FpExp",
+    "FpFma",
+    "FpLog",
+    "FpMul",
+    "FpProduct",
+    "FpRecip",
+    "FpRsqrt",
+    "FpSqrt",
+    "FpUnary",
+    "FpVector",
+    "Operand",
+    "OperatorConfig",
+    "OperatorResult",
+    "OperatorWorkload",
+    "operand_layout",
+    "presets",
+]
 
 
 @dataclass(frozen=True)
@@ -37,8 +59,12 @@ def operand_layout(operands: Mapping[str, Operand], meanings: Mapping[str, str] 
     if len(operands) == 1:
         [one] = operands.values()
         return Layout.plain(one.width, count=one.count, number=one.format)
-    return Layout(tuple(Field(name, one.width, (meanings or {}).get(name, name), one.count, one.format)
-                        for name, one in operands.items()))
+    return Layout(
+        tuple(
+            Field(name, one.width, (meanings or {}).get(name, name), one.count, one.format)
+            for name, one in operands.items()
+        )
+    )
 
 
 def _float_name(name: str) -> str:
@@ -91,8 +117,12 @@ class OperatorConfig(UnitConfig):
 
     def _port(self, name: str, flow: Literal["in", "out"], all_of_them: str, operands: Mapping[str, Operand]) -> Port:
         layout = operand_layout(operands, self.meanings)
-        return Port(name, flow, layout, self.meanings[next(iter(operands))] if layout.is_plain else
-                    self.meanings.get(name, all_of_them))
+        return Port(
+            name,
+            flow,
+            layout,
+            self.meanings[next(iter(operands))] if layout.is_plain else self.meanings.get(name, all_of_them),
+        )
 
     @property
     def extra_latency(self) -> int | None:
@@ -105,8 +135,10 @@ class FabricConfig(OperatorConfig):
 
     # Left out at its default, so that configurations keep their hashes.
     fabric: Literal["asic", "xilinx"] = Key(
-        default="asic", exclude_if=lambda value: value == "asic",
-        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains")
+        default="asic",
+        exclude_if=lambda value: value == "asic",
+        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains",
+    )
 
 
 class FpMul(OperatorConfig):
@@ -132,15 +164,19 @@ class FpAdd(FpMul):
 
     @property
     def meanings(self) -> dict[str, str]:
-        return {"a": "first operand", "b": "second operand",
-                "result": f"a {'-' if self.variant == 'subtract' else '+'} b, rounded"}
+        return {
+            "a": "first operand",
+            "b": "second operand",
+            "result": f"a {'-' if self.variant == 'subtract' else '+'} b, rounded",
+        }
 
 
 class FpFma(FabricConfig):
     """Fused multiply-add: a b + c, rounded once."""
 
     acc_format: FloatName | Literal[""] = Key(
-        default="", description="format of c and of the result; empty: format of the operands")
+        default="", description="format of c and of the result; empty: format of the operands"
+    )
 
     @property
     def acc(self) -> FloatFormat:
@@ -172,8 +208,15 @@ class FpCompare(FpMul):
 
     @property
     def meanings(self) -> dict[str, str]:
-        return {"a": "first operand", "b": "second operand", "less": "a < b", "equal": "a = b", "greater": "a > b",
-                "unordered": "a or b is NaN", "result": f"{self.variant}imum of a and b"}
+        return {
+            "a": "first operand",
+            "b": "second operand",
+            "less": "a < b",
+            "equal": "a = b",
+            "greater": "a > b",
+            "unordered": "a or b is NaN",
+            "result": f"{self.variant}imum of a and b",
+        }
 
 
 class FpUnary(OperatorConfig):
@@ -211,8 +254,10 @@ class FpRsqrt(FpUnary):
 class FpConvert(OperatorConfig):
     """Conversion between two formats, or a format and integers."""
 
-    format: NumberName = Key(default="fp16", description="format of the operand: fp16, bf16, fp32, eEmF, or an integer: "
-                               "i32, u16 and the like")
+    format: NumberName = Key(
+        default="fp16",
+        description="format of the operand: fp16, bf16, fp32, eEmF, or an integer: i32, u16 and the like",
+    )
     target: NumberName = Key(default="fp32", description="format of the result")
 
     @model_validator(mode="after")
@@ -246,7 +291,8 @@ class FpDiv(FpMul):
     """Division: a / b."""
 
     variant: Literal["pipelined", "iterative"] = Key(
-        default="pipelined", description="a row of logic for every step, or one row used again")
+        default="pipelined", description="a row of logic for every step, or one row used again"
+    )
     bits_per_cycle: int = Key(default=2, ge=1, le=8, description="iterative: quotient bits of a clock cycle")
 
     @property
@@ -258,7 +304,8 @@ class FpSqrt(FpUnary):
     """Square root."""
 
     variant: Literal["pipelined", "iterative"] = Key(
-        default="pipelined", description="a row of logic for every step, or one row used again")
+        default="pipelined", description="a row of logic for every step, or one row used again"
+    )
     bits_per_cycle: int = Key(default=2, ge=1, le=8, description="iterative: bits of the root of a clock cycle")
 
     @property
@@ -270,12 +317,15 @@ class FpDot(FabricConfig):
     """Dot product of n lanes with an accumulator."""
 
     variant: Literal["fused", "tree", "accumulate"] = Key(
-        default="fused", description="fused: one rounding; tree: of rounded products and sums; accumulate: beats of lanes, "
-        "a beat every clock, rounded at the end")
+        default="fused",
+        description="fused: one rounding; tree: of rounded products and sums; accumulate: beats of lanes, "
+        "a beat every clock, rounded at the end",
+    )
     lanes: int = Key(default=16, ge=2, le=64, description="products")
     acc_format: FloatName = Key(default="fp32", description="format of the accumulator and of the result")
     window: int | Literal["auto", "exact"] = Key(
-        default="auto", description="bits kept of the largest term; auto: the precision of acc_format and three more")
+        default="auto", description="bits kept of the largest term; auto: the precision of acc_format and three more"
+    )
     beats: int = Key(default=1024, ge=1, le=1 << 20, description="accumulate: most beats of a sum")
 
     @model_validator(mode="after")
@@ -307,11 +357,19 @@ class FpDot(FabricConfig):
 
     @property
     def meanings(self) -> dict[str, str]:
-        return {"i": "a beat of factors" if self.variant == "accumulate" else "operands",
-                "a": "first factors, lane 0 lowest", "b": "second factors, lane 0 lowest",
-                "c": "addend", "first": "begins a sum", "last": "the sum so far is wanted",
-                "result": {"fused": "sum of products and c, rounded once", "tree": "sum of rounded products",
-                           "accumulate": "rounded sum"}[self.variant]}
+        return {
+            "i": "a beat of factors" if self.variant == "accumulate" else "operands",
+            "a": "first factors, lane 0 lowest",
+            "b": "second factors, lane 0 lowest",
+            "c": "addend",
+            "first": "begins a sum",
+            "last": "the sum so far is wanted",
+            "result": {
+                "fused": "sum of products and c, rounded once",
+                "tree": "sum of rounded products",
+                "accumulate": "rounded sum",
+            }[self.variant],
+        }
 
 
 class FpVector(FabricConfig):
@@ -319,9 +377,12 @@ class FpVector(FabricConfig):
     vectors."""
 
     variant: Literal["scale", "mac", "multiply", "add"] = Key(
-        default="scale", description="s x; s x + c, rounded once; x y; x + y")
+        default="scale", description="s x; s x + c, rounded once; x y; x + y"
+    )
     lanes: int = Key(default=16, ge=2, le=64, description="elements of a vector")
-    acc_format: FloatName | Literal[""] = Key(default="", description="mac: format of c and the result; empty: format of x")
+    acc_format: FloatName | Literal[""] = Key(
+        default="", description="mac: format of c and the result; empty: format of x"
+    )
 
     @property
     def acc(self) -> FloatFormat:
@@ -341,7 +402,13 @@ class FpVector(FabricConfig):
 
     @property
     def meanings(self) -> dict[str, str]:
-        return {"s": "scalar", "x": "vector, lane 0 lowest", "y": "vector", "c": "vector to be added", "result": "vector"}
+        return {
+            "s": "scalar",
+            "x": "vector, lane 0 lowest",
+            "y": "vector",
+            "c": "vector to be added",
+            "result": "vector",
+        }
 
 
 class _Table(FpUnary):
@@ -366,7 +433,8 @@ class FpActivation(_Table):
     """Activation function by table and linear interpolation, as AiM's."""
 
     variant: Literal["sigmoid", "tanh", "gelu", "gelu_tanh", "silu", "exp"] = Key(
-        default="sigmoid", description="function; gelu by the error function, gelu_tanh by its approximation")
+        default="sigmoid", description="function; gelu by the error function, gelu_tanh by its approximation"
+    )
 
     @model_validator(mode="after")
     def _check(self) -> FpActivation:
@@ -381,10 +449,13 @@ class FpActivation(_Table):
 class FpExp(_Table):
     """Exponential."""
 
-    variant: Literal["faithful", "taylor", "taylor-reduced", "taylor-iterative", "taylor-reduced-iterative",
-                     "table"] = Key(
-        default="faithful", description="faithful: at most 1 ulp; taylor: series of fused multiply-adds; reduced: with "
-        "range reduction; iterative: one multiply-add used again, else unrolled; table: linear interpolation")
+    variant: Literal[
+        "faithful", "taylor", "taylor-reduced", "taylor-iterative", "taylor-reduced-iterative", "table"
+    ] = Key(
+        default="faithful",
+        description="faithful: at most 1 ulp; taylor: series of fused multiply-adds; reduced: with "
+        "range reduction; iterative: one multiply-add used again, else unrolled; table: linear interpolation",
+    )
     order: int = Key(default=10, ge=1, le=16, description="taylor: order of the series")
 
     @model_validator(mode="after")
@@ -413,30 +484,62 @@ def presets(config: type[OperatorConfig], **formats: Mapping[str, object]) -> di
 
 FP_MUL_PRESETS = presets(FpProduct)
 FP_ADD_PRESETS = presets(FpAdd)
-FP_FMA_PRESETS = {**presets(FpFma), "fp16-fp32": FpFma(acc_format="fp32"),
-                  "bf16-fp32": FpFma(format="bf16", acc_format="fp32")}
-FP_DOT_PRESETS = {**presets(FpDot), "fp16-exact": FpDot(window="exact"),
-                  "fp16-tree": FpDot(variant="tree", acc_format="fp16"),
-                  "fp16-accumulate": FpDot(variant="accumulate", depth=6),
-                  "bf16-accumulate": FpDot(format="bf16", variant="accumulate", depth=6)}
-FP_VECTOR_PRESETS = {**presets(FpVector), "fp16-mac": FpVector(variant="mac"),
-                     "bf16-mac": FpVector(format="bf16", variant="mac"),
-                     "bf16-add": FpVector(format="bf16", variant="add")}
+FP_FMA_PRESETS = {
+    **presets(FpFma),
+    "fp16-fp32": FpFma(acc_format="fp32"),
+    "bf16-fp32": FpFma(format="bf16", acc_format="fp32"),
+}
+FP_DOT_PRESETS = {
+    **presets(FpDot),
+    "fp16-exact": FpDot(window="exact"),
+    "fp16-tree": FpDot(variant="tree", acc_format="fp16"),
+    "fp16-accumulate": FpDot(variant="accumulate", depth=6),
+    "bf16-accumulate": FpDot(format="bf16", variant="accumulate", depth=6),
+}
+FP_VECTOR_PRESETS = {
+    **presets(FpVector),
+    "fp16-mac": FpVector(variant="mac"),
+    "bf16-mac": FpVector(format="bf16", variant="mac"),
+    "bf16-add": FpVector(format="bf16", variant="add"),
+}
 FP_COMPARE_PRESETS = {**presets(FpCompare), "fp16-max": FpCompare(variant="max"), "fp16-min": FpCompare(variant="min")}
 FP_CONVERT_PRESETS = {
-    f"{source}-{target}": FpConvert(format=source, target=target) for source, target in (
-        ("fp16", "fp32"), ("bf16", "fp32"), ("fp32", "fp16"), ("fp32", "bf16"), ("fp16", "bf16"), ("bf16", "fp16"),
-        ("fp16", "i32"), ("fp32", "i32"), ("i32", "fp16"), ("i32", "fp32"))}
-FP_DIV_PRESETS = {**presets(FpDiv), "fp16-iterative": FpDiv(variant="iterative"),
-                  "fp32-iterative": FpDiv(format="fp32", variant="iterative")}
-FP_SQRT_PRESETS = {**presets(FpSqrt), "fp16-iterative": FpSqrt(variant="iterative"),
-                   "fp32-iterative": FpSqrt(format="fp32", variant="iterative")}
-FP_EXP_PRESETS = {**presets(FpExp), "fp16-taylor": FpExp(variant="taylor"),
-                  "bf16-taylor": FpExp(format="bf16", variant="taylor"),
-                  "bf16-taylor-iterative": FpExp(format="bf16", variant="taylor-iterative"),
-                  "bf16-taylor-reduced": FpExp(format="bf16", variant="taylor-reduced")}
-FP_ACTIVATION_PRESETS = {f"{name}-{function}": FpActivation(format=name, variant=function)
-                         for name in ("fp16", "bf16") for function in ("sigmoid", "tanh", "gelu", "exp")}
+    f"{source}-{target}": FpConvert(format=source, target=target)
+    for source, target in (
+        ("fp16", "fp32"),
+        ("bf16", "fp32"),
+        ("fp32", "fp16"),
+        ("fp32", "bf16"),
+        ("fp16", "bf16"),
+        ("bf16", "fp16"),
+        ("fp16", "i32"),
+        ("fp32", "i32"),
+        ("i32", "fp16"),
+        ("i32", "fp32"),
+    )
+}
+FP_DIV_PRESETS = {
+    **presets(FpDiv),
+    "fp16-iterative": FpDiv(variant="iterative"),
+    "fp32-iterative": FpDiv(format="fp32", variant="iterative"),
+}
+FP_SQRT_PRESETS = {
+    **presets(FpSqrt),
+    "fp16-iterative": FpSqrt(variant="iterative"),
+    "fp32-iterative": FpSqrt(format="fp32", variant="iterative"),
+}
+FP_EXP_PRESETS = {
+    **presets(FpExp),
+    "fp16-taylor": FpExp(variant="taylor"),
+    "bf16-taylor": FpExp(format="bf16", variant="taylor"),
+    "bf16-taylor-iterative": FpExp(format="bf16", variant="taylor-iterative"),
+    "bf16-taylor-reduced": FpExp(format="bf16", variant="taylor-reduced"),
+}
+FP_ACTIVATION_PRESETS = {
+    f"{name}-{function}": FpActivation(format=name, variant=function)
+    for name in ("fp16", "bf16")
+    for function in ("sigmoid", "tanh", "gelu", "exp")
+}
 FP_LOG_PRESETS = presets(FpLog)
 FP_RECIP_PRESETS = presets(FpRecip)
 FP_RSQRT_PRESETS = presets(FpRsqrt)
@@ -445,8 +548,9 @@ FP_RSQRT_PRESETS = presets(FpRsqrt)
 class OperatorWorkload(Workload):
     """Operands of an operator."""
 
-    vectors: str | None = Key(default=None,
-                              description="operands and results in the text format of Berkeley TestFloat: a file")
+    vectors: str | None = Key(
+        default=None, description="operands and results in the text format of Berkeley TestFloat: a file"
+    )
     count: int = Key(default=100_000, ge=1, le=1 << 30, description="random operands, beside the corners")
 
 
@@ -463,42 +567,84 @@ class OperatorResult(SimResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         file = workload.get("vectors_file")
         return [
-            ("compared", f"{self.vectors} results with {f'the vectors of {file}' if file else 'the functional model'}: "
-                         f"{verdict_text(self, wrong='DIFFER')}"),
+            (
+                "compared",
+                f"{self.vectors} results with {f'the vectors of {file}' if file else 'the functional model'}: "
+                f"{verdict_text(self, wrong='DIFFER')}",
+            ),
             ("runs", ", ".join(f"{run.vectors} {name.replace('_', ' ')}" for name, run in self.runs.items())),
             *(("differs", text) for text in self.differences),
             ("latency", f"{self.latency_cycles} cycles, {self.items_per_cycle:.4f} results per cycle"),
         ]
 
 
-def _unit(name: str, config: type[OperatorConfig], presets: Mapping[str, OperatorConfig], summary: str,
-          published: tuple[str, ...] = ("fp16", "bf16"), trial: Mapping[str, Any] | None = None) -> Unit:
+def _unit(
+    name: str,
+    config: type[OperatorConfig],
+    presets: Mapping[str, OperatorConfig],
+    summary: str,
+    published: tuple[str, ...] = ("fp16", "bf16"),
+    trial: Mapping[str, Any] | None = None,
+) -> Unit:
     trial = {"format": "e4m3"} if trial is None else trial
     module = name.replace("-", "_")
-    return Unit(name, summary, "IEEE 754-2019", module=module, config=config, presets=presets,
-                generator=f"bankside.gen.arith.units:{module}", model=f"bankside.models.numerics.units:{module}",
-                bench="bankside.cosim.arith:bench", page="docs/arithmetic.md", workload=OperatorWorkload,
-                result=OperatorResult, published=published, trial=Trial(trial, {"count": 2000}))
+    return Unit(
+        name,
+        summary,
+        "IEEE 754-2019",
+        module=module,
+        config=config,
+        presets=presets,
+        generator=f"bankside.gen.arith.units:{module}",
+        model=f"bankside.models.numerics.units:{module}",
+        bench="bankside.cosim.arith:bench",
+        page="docs/arithmetic.md",
+        workload=OperatorWorkload,
+        result=OperatorResult,
+        published=published,
+        trial=Trial(trial, {"count": 2000}),
+    )
 
 
 FP_MUL = _unit("fp-mul", FpProduct, FP_MUL_PRESETS, "floating-point multiplication")
 FP_ADD = _unit("fp-add", FpAdd, FP_ADD_PRESETS, "floating-point addition and subtraction")
 FP_FMA = _unit("fp-fma", FpFma, FP_FMA_PRESETS, "fused multiply-add")
 FP_COMPARE = _unit("fp-compare", FpCompare, FP_COMPARE_PRESETS, "floating-point comparison, maximum and minimum")
-FP_CONVERT = _unit("fp-convert", FpConvert, FP_CONVERT_PRESETS,
-                   "conversion between floating-point formats, and from and to integers",
-                   ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16"), {"format": "e4m3", "target": "fp16"})
+FP_CONVERT = _unit(
+    "fp-convert",
+    FpConvert,
+    FP_CONVERT_PRESETS,
+    "conversion between floating-point formats, and from and to integers",
+    ("fp16-fp32", "bf16-fp32", "fp32-fp16", "fp32-bf16"),
+    {"format": "e4m3", "target": "fp16"},
+)
 FP_DIV = _unit("fp-div", FpDiv, FP_DIV_PRESETS, "floating-point division")
 FP_SQRT = _unit("fp-sqrt", FpSqrt, FP_SQRT_PRESETS, "floating-point square root")
-FP_DOT = _unit("fp-dot", FpDot, FP_DOT_PRESETS, "dot product of n lanes: fused, a tree, or accumulating beats",
-               ("fp16-accumulate",), {"format": "e4m3", "acc_format": "e5m6", "lanes": 2})
-FP_VECTOR = _unit("fp-vector", FpVector, FP_VECTOR_PRESETS,
-                  "vectors lane by lane: times a scalar, multiply-accumulate, product, sum", (),
-                  {"format": "e4m3", "lanes": 2})
+FP_DOT = _unit(
+    "fp-dot",
+    FpDot,
+    FP_DOT_PRESETS,
+    "dot product of n lanes: fused, a tree, or accumulating beats",
+    ("fp16-accumulate",),
+    {"format": "e4m3", "acc_format": "e5m6", "lanes": 2},
+)
+FP_VECTOR = _unit(
+    "fp-vector",
+    FpVector,
+    FP_VECTOR_PRESETS,
+    "vectors lane by lane: times a scalar, multiply-accumulate, product, sum",
+    (),
+    {"format": "e4m3", "lanes": 2},
+)
 FP_EXP = _unit("fp-exp", FpExp, FP_EXP_PRESETS, "floating-point exponential")
-FP_ACTIVATION = _unit("fp-activation", FpActivation, FP_ACTIVATION_PRESETS,
-                      "activation function by table and linear interpolation",
-                      ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu"), {"entries": 16})
+FP_ACTIVATION = _unit(
+    "fp-activation",
+    FpActivation,
+    FP_ACTIVATION_PRESETS,
+    "activation function by table and linear interpolation",
+    ("fp16-sigmoid", "bf16-sigmoid", "bf16-gelu"),
+    {"entries": 16},
+)
 FP_LOG = _unit("fp-log", FpLog, FP_LOG_PRESETS, "floating-point natural logarithm")
 FP_RECIP = _unit("fp-recip", FpRecip, FP_RECIP_PRESETS, "floating-point reciprocal")
 FP_RSQRT = _unit("fp-rsqrt", FpRsqrt, FP_RSQRT_PRESETS, "floating-point reciprocal square root")

@@ -16,8 +16,23 @@ from pydantic import model_validator
 
 from ..contract import Field, Layout, Port, Row, SimResult, Trial, Unit, UnitConfig, Workload
 
-__all__ = ["CREDIT_BITS", "CREDIT_BYTE", "DATA_BYTES", "FLIT_BYTES", "HEADER_BITS", "PRESETS", "SLOT_BYTES", "UNIT",
-           "CxlLinkConfig", "CxlLinkResult", "LinkWorkload", "MessageClass", "Region", "link_ports", "position_bytes"]
+__all__ = [
+    "CREDIT_BITS",
+    "CREDIT_BYTE",
+    "DATA_BYTES",
+    "FLIT_BYTES",
+    "HEADER_BITS",
+    "PRESETS",
+    "SLOT_BYTES",
+    "UNIT",
+    "CxlLinkConfig",
+    "CxlLinkResult",
+    "LinkWorkload",
+    "MessageClass",
+    "Region",
+    "link_ports",
+    "position_bytes",
+]
 
 #: Bytes of a flit, of the data of a message, and of a slot of a shared buffer.
 FLIT_BYTES, DATA_BYTES, SLOT_BYTES = 256, 64, 32
@@ -64,10 +79,15 @@ class CxlLinkConfig(UnitConfig):
     credits_drs: int = Key(default=16, ge=2, le=64, description="data responses that an end holds")
     credits_ndr: int = Key(default=48, ge=2, le=64, description="write acknowledgements that an end holds")
     tag_bits: int = Key(default=8, ge=1, le=16, description="bits of a tag")
-    address_bits: int = Key(default=28, ge=1, le=40, description="bits of an address: a slot of the shared buffer, or 64 "
-                                                                   "bytes of the memory")
-    flush_clocks: int = Key(default=16, ge=1, le=255,
-                            description="clocks that an unfinished flit waits for further messages")
+    address_bits: int = Key(
+        default=28,
+        ge=1,
+        le=40,
+        description="bits of an address: a slot of the shared buffer, or 64 bytes of the memory",
+    )
+    flush_clocks: int = Key(
+        default=16, ge=1, le=255, description="clocks that an unfinished flit waits for further messages"
+    )
     clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -107,7 +127,8 @@ class CxlLinkConfig(UnitConfig):
             Field("targets", self.nodes, "nodes that receive it, a bit for each; several bits: a broadcast"),
             Field("tag", self.tag_bits, "name that the answer repeats"),
             Field("region", 2, "0 shared buffer, 1 memory, 2 and 3 as the memory"),
-            Field("address", self.address_bits, "slot, or 64 bytes of the memory"))
+            Field("address", self.address_bits, "slot, or 64 bytes of the memory"),
+        )
 
     @cached_property
     def data_layout(self) -> Layout:
@@ -120,7 +141,8 @@ class CxlLinkConfig(UnitConfig):
         return Layout.of(
             Field("source", self.node_bits, "node that has done the write"),
             Field("target", self.node_bits, "node that sent the write"),
-            Field("tag", self.tag_bits, "tag of the write"))
+            Field("tag", self.tag_bits, "tag of the write"),
+        )
 
     @cached_property
     def beat_layout(self) -> Layout:
@@ -131,15 +153,19 @@ class CxlLinkConfig(UnitConfig):
         return {MessageClass.REQ: self.header_layout, MessageClass.NDR: self.ack_layout}.get(kind, self.data_layout)
 
     def ports(self) -> tuple[Port, ...]:
-        return (*(Port(f"send_{one.name.lower()}", "in", self.layout(one), f"{one.name} to send") for one in MessageClass),
-                *(Port(f"got_{one.name.lower()}", "out", self.layout(one), f"{one.name} received") for one in MessageClass),
-                *link_ports(self))
+        return (
+            *(Port(f"send_{one.name.lower()}", "in", self.layout(one), f"{one.name} to send") for one in MessageClass),
+            *(Port(f"got_{one.name.lower()}", "out", self.layout(one), f"{one.name} received") for one in MessageClass),
+            *link_ports(self),
+        )
 
 
 def link_ports(config: CxlLinkConfig, suffix: str = "") -> tuple[Port, Port]:
     """The two directions of a link's flits."""
-    return (Port(f"rx{suffix}", "in", config.beat_layout, "beats of received flits, the lowest bytes first"),
-            Port(f"tx{suffix}", "out", config.beat_layout, "beats of sent flits, the lowest bytes first"))
+    return (
+        Port(f"rx{suffix}", "in", config.beat_layout, "beats of received flits, the lowest bytes first"),
+        Port(f"tx{suffix}", "out", config.beat_layout, "beats of sent flits, the lowest bytes first"),
+    )
 
 
 PRESETS: dict[str, CxlLinkConfig] = {"cent": CxlLinkConfig()}
@@ -168,19 +194,44 @@ class CxlLinkResult(SimResult):
         return [
             *super().figures(workload),
             ("vector", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}"),
-            ("payload", f"{self.payload_percent:.2f} % of {self.flits} flits; {self.exchange_percent:.2f} % if both ends "
-                        "send"),
-            ("latency", f"{self.message_clocks} clocks for a write: {self.pack_clocks} to its first beat, "
-                        f"{self.unpack_clocks} after its last"),
+            (
+                "payload",
+                f"{self.payload_percent:.2f} % of {self.flits} flits; {self.exchange_percent:.2f} % if both ends send",
+            ),
+            (
+                "latency",
+                f"{self.message_clocks} clocks for a write: {self.pack_clocks} to its first beat, "
+                f"{self.unpack_clocks} after its last",
+            ),
         ]
 
 
 #: The smallest link: two devices, few credits, beats of 64 bytes.
-SMALL: dict[str, Any] = {"devices": 2, "beat_bytes": 64, "credits_req": 2, "credits_rwd": 4, "credits_drs": 2,
-                         "credits_ndr": 4, "tag_bits": 4, "address_bits": 6, "flush_clocks": 4}
+SMALL: dict[str, Any] = {
+    "devices": 2,
+    "beat_bytes": 64,
+    "credits_req": 2,
+    "credits_rwd": 4,
+    "credits_drs": 2,
+    "credits_ndr": 4,
+    "tag_bits": 4,
+    "address_bits": 6,
+    "flush_clocks": 4,
+}
 
-UNIT = Unit("cent-cxl-link", "end of a CXL link: messages packed into flits of 256 bytes, and credits",
-            "CENT (ASPLOS 2025) section 4.2", module="cent_cxl_link", config=CxlLinkConfig, presets=PRESETS,
-            generator="bankside.gen.cent.cxl_link:CxlLink", model="bankside.models.cent.cxl:FlitCodec",
-            bench="bankside.cosim.cent_cxl_link:bench", page="docs/cent-cxl-port.md", workload=LinkWorkload,
-            result=CxlLinkResult, published=(), trial=Trial(SMALL, {"bytes": 256}))
+UNIT = Unit(
+    "cent-cxl-link",
+    "end of a CXL link: messages packed into flits of 256 bytes, and credits",
+    "CENT (ASPLOS 2025) section 4.2",
+    module="cent_cxl_link",
+    config=CxlLinkConfig,
+    presets=PRESETS,
+    generator="bankside.gen.cent.cxl_link:CxlLink",
+    model="bankside.models.cent.cxl:FlitCodec",
+    bench="bankside.cosim.cent_cxl_link:bench",
+    page="docs/cent-cxl-port.md",
+    workload=LinkWorkload,
+    result=CxlLinkResult,
+    published=(),
+    trial=Trial(SMALL, {"bytes": 256}),
+)

@@ -36,11 +36,17 @@ class CentCxlPortConfig(UnitConfig):
 
     link: CxlLinkConfig = Key(default=LINKS["cent"], description="the link")
     slots: int = Key(default=2048, ge=2, le=1 << 16, description="slots of the shared buffer, a power of two")
-    slots_per_message: int = Key(default=2, ge=1, le=DATA_BYTES // SLOT_BYTES,
-                                 description="most slots of a sent message; 1: as the instruction set says")
+    slots_per_message: int = Key(
+        default=2,
+        ge=1,
+        le=DATA_BYTES // SLOT_BYTES,
+        description="most slots of a sent message; 1: as the instruction set says",
+    )
     receive_depth: int = Key(default=4, ge=2, le=64, description="requests in each receive queue, H2L and R2L")
     send_depth: int = Key(default=4, ge=2, le=64, description="writes in the send queue L2R")
-    answer_depth: int = Key(default=4, ge=2, le=64, description="reads under way, and acknowledgements in each send queue")
+    answer_depth: int = Key(
+        default=4, ge=2, le=64, description="reads under way, and acknowledgements in each send queue"
+    )
     reads_in_flight: int = Key(default=8, ge=4, le=64, description="slots that are asked of the shared buffer at once")
     tags: int = Key(default=32, ge=1, le=256, description="SEND_CXL and BCAST_CXL whose acknowledgements are awaited")
 
@@ -49,11 +55,15 @@ class CentCxlPortConfig(UnitConfig):
         if self.slots & (self.slots - 1):
             raise ValueError(f"slots must be a power of two, not {self.slots}")
         if self.slots > 1 << self.link.address_bits:
-            raise ValueError(f"slots must be at most {1 << self.link.address_bits} with {self.link.address_bits} "
-                             f"link.address_bits, not {self.slots}")
+            raise ValueError(
+                f"slots must be at most {1 << self.link.address_bits} with {self.link.address_bits} "
+                f"link.address_bits, not {self.slots}"
+            )
         if self.tags > 1 << self.link.tag_bits:
-            raise ValueError(f"tags must be at most {1 << self.link.tag_bits} with {self.link.tag_bits} link.tag_bits, "
-                             f"not {self.tags}")
+            raise ValueError(
+                f"tags must be at most {1 << self.link.tag_bits} with {self.link.tag_bits} link.tag_bits, "
+                f"not {self.tags}"
+            )
         return self
 
     @property
@@ -74,7 +84,8 @@ class CentCxlPortConfig(UnitConfig):
             Field("opsize", self.slots.bit_length(), "SEND_CXL, BCAST_CXL: slots; 0: nothing is sent"),
             Field("gpr", self.slot_bits, "first slot here"),
             Field("gpr1", self.slot_bits, "first slot at the receivers"),
-            Field("device", 8, "SEND_CXL: receiver; BCAST_CXL: number of devices behind this one that receive"))
+            Field("device", 8, "SEND_CXL: receiver; BCAST_CXL: number of devices behind this one that receive"),
+        )
 
     @property
     def address_layout(self) -> Layout:
@@ -94,7 +105,8 @@ class CentCxlPortConfig(UnitConfig):
             Field("write", 1, "1 write, 0 read"),
             Field("region", 2, "region of the address, not 0"),
             Field("address", self.link.address_bits, "64 bytes"),
-            Field("data", 8 * DATA_BYTES, "to write"))
+            Field("data", 8 * DATA_BYTES, "to write"),
+        )
 
     def ports(self) -> tuple[Port, ...]:
         return (
@@ -105,8 +117,12 @@ class CentCxlPortConfig(UnitConfig):
             Port("memory", "out", self.memory_layout, "access past the shared buffer, to the PIM controllers"),
             Port("memory_data", "in", Layout.plain(8 * DATA_BYTES), "data of the reads of `memory`, in order"),
             Port("received", "out", Layout.plain(1), "a RECV_CXL has its transfer; always 0"),
-            Port("acknowledged", "out", Layout.plain(self.link.tag_bits),
-                 "all receivers have done the writes of a SEND_CXL or BCAST_CXL; its tag, in the order of the commands"),
+            Port(
+                "acknowledged",
+                "out",
+                Layout.plain(self.link.tag_bits),
+                "all receivers have done the writes of a SEND_CXL or BCAST_CXL; its tag, in the order of the commands",
+            ),
             *link_ports(self.link),
             Port("identity", "in", Layout.plain(self.link.node_bits), "number of this device", stream=False),
         )
@@ -118,14 +134,21 @@ PRESETS: dict[str, CentCxlPortConfig] = {"cent": CentCxlPortConfig()}
 class VectorWorkload(Workload):
     """Vectors that devices send through the switch."""
 
-    bytes: int = Key(default=16384, ge=2 * SLOT_BYTES, le=1 << 20, multiple_of=2 * SLOT_BYTES,
-                     description="bytes of a measured vector")
+    bytes: int = Key(
+        default=16384,
+        ge=2 * SLOT_BYTES,
+        le=1 << 20,
+        multiple_of=2 * SLOT_BYTES,
+        description="bytes of a measured vector",
+    )
 
     def check(self, config: Any) -> None:
         port: CentCxlPortConfig = config if isinstance(config, CentCxlPortConfig) else config.port
         if 2 * self.bytes > port.slots * SLOT_BYTES:
-            raise ConfigError(f"bytes must be at most half the shared buffer, {port.slots * SLOT_BYTES // 2} for this "
-                              f"configuration, not {self.bytes}")
+            raise ConfigError(
+                f"bytes must be at most half the shared buffer, {port.slots * SLOT_BYTES // 2} for this "
+                f"configuration, not {self.bytes}"
+            )
 
 
 class FabricResult(SimResult):
@@ -140,8 +163,12 @@ class FabricResult(SimResult):
     literal_payload_percent: float = Key(description="its share of the bytes of the sender's flits")
     broadcast_cycles: int = Key(description="of a BCAST_CXL of the vector to all other devices, until all have it")
     exchange_cycles: int = Key(description="until every device has sent the vector to the next one and received one")
-    exchange_payload_percent: float = Key(description="bytes of all vectors in percent of the bytes of all devices' flits")
-    gather_cycles: int = Key(description="until the first device has a vector of every other device, one after the other")
+    exchange_payload_percent: float = Key(
+        description="bytes of all vectors in percent of the bytes of all devices' flits"
+    )
+    gather_cycles: int = Key(
+        description="until the first device has a vector of every other device, one after the other"
+    )
     send_clocks: int = Key(description="of a SEND_CXL of two slots: from its command to its first beat")
     receive_clocks: int = Key(description="of the same: from its last beat at the receiver to RECV_CXL")
     slot_clocks: int = Key(description="of the same: from its command to RECV_CXL, through the switch")
@@ -152,24 +179,48 @@ class FabricResult(SimResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("send", f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}; payload "
-                     f"{self.payload_percent:.2f} % of the flits"),
+            (
+                "send",
+                f"{self.cycles} cycles, ideal {self.ideal_cycles}, utilisation {self.utilisation:.4f}; payload "
+                f"{self.payload_percent:.2f} % of the flits",
+            ),
             ("a slot per message", f"{self.literal_cycles} cycles, payload {self.literal_payload_percent:.2f} %"),
             ("broadcast", f"{self.broadcast_cycles} cycles to {self.devices - 1} devices"),
             ("exchange", f"{self.exchange_cycles} cycles, payload {self.exchange_payload_percent:.2f} %"),
             ("gather", f"{self.gather_cycles} cycles"),
-            ("latency", f"{self.slot_clocks} clocks for two slots: {self.send_clocks} to the line, {self.switch_clocks} in "
-                        f"the switch, {self.receive_clocks} from the line; acknowledged after {self.acknowledge_clocks}; "
-                        f"host read {self.host_read_clocks}"),
+            (
+                "latency",
+                f"{self.slot_clocks} clocks for two slots: {self.send_clocks} to the line, {self.switch_clocks} in "
+                f"the switch, {self.receive_clocks} from the line; acknowledged after {self.acknowledge_clocks}; "
+                f"host read {self.host_read_clocks}",
+            ),
         ]
 
 
 #: The smallest port.
-SMALL: dict[str, Any] = {**LINK.trial.within("link"), "slots": 32, "receive_depth": 2, "send_depth": 2, "answer_depth": 2,
-                         "reads_in_flight": 4, "tags": 4}
+SMALL: dict[str, Any] = {
+    **LINK.trial.within("link"),
+    "slots": 32,
+    "receive_depth": 2,
+    "send_depth": 2,
+    "answer_depth": 2,
+    "reads_in_flight": 4,
+    "tags": 4,
+}
 
-UNIT = Unit("cent-cxl-port", "CXL port of a device: send, broadcast, receive, and accesses of the host",
-            "CENT (ASPLOS 2025) section 4.2", module="cent_cxl_port", config=CentCxlPortConfig, presets=PRESETS,
-            generator="bankside.gen.cent.cxl_port:CentCxlPort", model="bankside.models.cent.cxl:FabricModel",
-            bench="bankside.cosim.cent_cxl_port:bench", page="docs/cent-cxl-port.md", workload=VectorWorkload,
-            result=FabricResult, published=(), trial=Trial(SMALL, {"bytes": 256}))
+UNIT = Unit(
+    "cent-cxl-port",
+    "CXL port of a device: send, broadcast, receive, and accesses of the host",
+    "CENT (ASPLOS 2025) section 4.2",
+    module="cent_cxl_port",
+    config=CentCxlPortConfig,
+    presets=PRESETS,
+    generator="bankside.gen.cent.cxl_port:CentCxlPort",
+    model="bankside.models.cent.cxl:FabricModel",
+    bench="bankside.cosim.cent_cxl_port:bench",
+    page="docs/cent-cxl-port.md",
+    workload=VectorWorkload,
+    result=FabricResult,
+    published=(),
+    trial=Trial(SMALL, {"bytes": 256}),
+)

@@ -23,8 +23,10 @@ __all__ = ["PRESETS", "UNIT", "CentCxlSwitchConfig"]
 class CentCxlSwitchConfig(UnitConfig):
     """Parameters of the generator."""
 
-    port: CentCxlPortConfig = Key(default=PORTS["cent"], description="the ports that the switch joins; the switch has the "
-                                                                     "other end of each port's link")
+    port: CentCxlPortConfig = Key(
+        default=PORTS["cent"],
+        description="the ports that the switch joins; the switch has the other end of each port's link",
+    )
     joined: int = Key(default=4, ge=2, le=8, description="devices that the switch joins, beside the host")
 
     @model_validator(mode="after")
@@ -54,8 +56,19 @@ PRESETS: dict[str, CentCxlSwitchConfig] = {"cent": CentCxlSwitchConfig()}
 
 _TRIAL: Mapping[str, Any] = {**PORT.trial.within("port"), "joined": 2}
 
-UNIT = Unit("cent-cxl-switch", "switch between a host and devices: unicast, multicast, credits",
-            "CENT (ASPLOS 2025) section 4.2", module="cent_cxl_switch", config=CentCxlSwitchConfig, presets=PRESETS,
-            generator="bankside.gen.cent.cxl_switch:CentCxlSwitch", model="bankside.models.cent.cxl:FabricModel",
-            bench="bankside.cosim.cent_cxl_port:switch_bench", page="docs/cent-cxl-port.md", workload=VectorWorkload,
-            result=FabricResult, published=(), trial=Trial(_TRIAL, {"bytes": 256}))
+UNIT = Unit(
+    "cent-cxl-switch",
+    "switch between a host and devices: unicast, multicast, credits",
+    "CENT (ASPLOS 2025) section 4.2",
+    module="cent_cxl_switch",
+    config=CentCxlSwitchConfig,
+    presets=PRESETS,
+    generator="bankside.gen.cent.cxl_switch:CentCxlSwitch",
+    model="bankside.models.cent.cxl:FabricModel",
+    bench="bankside.cosim.cent_cxl_port:switch_bench",
+    page="docs/cent-cxl-port.md",
+    workload=VectorWorkload,
+    result=FabricResult,
+    published=(),
+    trial=Trial(_TRIAL, {"bytes": 256}),
+)

@@ -25,8 +25,17 @@ from .cent_decoder import CentDecoderConfig
 from .cent_pnm import CentPnmConfig
 from .cent_riscv import CentRiscvConfig
 
-__all__ = ["PRESETS", "UNIT", "BlockStep", "CentDeviceConfig", "CentDeviceResult", "CentHubConfig", "LlamaBlock",
-           "small", "wide"]
+__all__ = [
+    "PRESETS",
+    "UNIT",
+    "BlockStep",
+    "CentDeviceConfig",
+    "CentDeviceResult",
+    "CentHubConfig",
+    "LlamaBlock",
+    "small",
+    "wide",
+]
 
 
 class CentHubConfig(CentPnmConfig):
@@ -47,16 +56,24 @@ class CentHubConfig(CentPnmConfig):
         row = self.cores.command_layout.widths["address"]
         if not self.network:
             return Layout.of(*super().command_layout.fields, Field("row", row, "RISCV: first instruction, in words"))
-        return Layout.of(*super().command_layout.fields,
-                         Field("row", max(row, self.cxl.command_layout.widths["device"]),
-                               "RISCV: first instruction, in words; SEND_CXL: device; BCAST_CXL: devices"))
+        return Layout.of(
+            *super().command_layout.fields,
+            Field(
+                "row",
+                max(row, self.cxl.command_layout.widths["device"]),
+                "RISCV: first instruction, in words; SEND_CXL: device; BCAST_CXL: devices",
+            ),
+        )
 
     @cached_property
     def program_layout(self) -> Layout:
         """A word of a program for the cores."""
         widths = self.cores.command_layout.widths
-        return Layout.of(Field("address", widths["address"], "word of the cores' memories"), Field("data", 32, "the word"),
-                         Field("cores", widths["cores"], "cores that load the word, bit n core n"))
+        return Layout.of(
+            Field("address", widths["address"], "word of the cores' memories"),
+            Field("data", 32, "the word"),
+            Field("cores", widths["cores"], "cores that load the word, bit n core n"),
+        )
 
     @cached_property
     def cxl_ports(self) -> tuple[Port, ...]:
@@ -64,12 +81,16 @@ class CentHubConfig(CentPnmConfig):
         if not self.network:
             return ()
         outside = ("memory", "memory_data", "rx", "tx", "identity")
-        return tuple(dataclasses.replace(port, name=f"cxl_{port.name}") for port in self.cxl.ports()
-                     if port.name in outside)
+        return tuple(
+            dataclasses.replace(port, name=f"cxl_{port.name}") for port in self.cxl.ports() if port.name in outside
+        )
 
     def ports(self) -> tuple[Port, ...]:
-        return (*super().ports(), Port("program", "in", self.program_layout, "a word of the cores' programs"),
-                *self.cxl_ports)
+        return (
+            *super().ports(),
+            Port("program", "in", self.program_layout, "a word of the cores' programs"),
+            *self.cxl_ports,
+        )
 
 
 class CentDeviceConfig(AimModuleConfig):
@@ -79,17 +100,21 @@ class CentDeviceConfig(AimModuleConfig):
     """
 
     channel: AimChannelConfig = Key(default=AimChannelConfig(registers=32, opsize_bits=16), description="each channel")
-    hub: CentHubConfig = Key(default=CentHubConfig(),
-                             description="shared buffer, PNM units, cores; `channels` of the device")
-    decoder: CentDecoderConfig = Key(default=CentDecoderConfig(blocking="none"),
-                                     description="instruction buffer and decoder")
+    hub: CentHubConfig = Key(
+        default=CentHubConfig(), description="shared buffer, PNM units, cores; `channels` of the device"
+    )
+    decoder: CentDecoderConfig = Key(
+        default=CentDecoderConfig(blocking="none"), description="instruction buffer and decoder"
+    )
 
     @model_validator(mode="after")
     def _check_device(self) -> CentDeviceConfig:
         channel, hub, decoder, cores = self.channel, self.hub, self.decoder, self.hub.cores
         if decoder.blocking != "none" or decoder.micro_ops:
-            raise ValueError("decoder.blocking must be none and decoder.micro_ops false: the parts keep the order of "
-                             "commands, and take their opsize")
+            raise ValueError(
+                "decoder.blocking must be none and decoder.micro_ops false: the parts keep the order of "
+                "commands, and take their opsize"
+            )
         same = {
             "decoder.channels": (decoder.channels, "hub.channels", hub.channels),
             "decoder.banks": (decoder.banks, "channel.banks", channel.banks),
@@ -109,13 +134,16 @@ class CentDeviceConfig(AimModuleConfig):
             raise ValueError(f"hub.format must be bf16, the format of the cores, not {hub.format}")
         if hub.network:
             for name, (value, other, needed) in {
-                    "hub.cxl.slots": (hub.cxl.slots, "hub.registers", hub.registers),
-                    "hub.cxl.link.devices": (hub.cxl.link.devices, "decoder.devices", decoder.devices)}.items():
+                "hub.cxl.slots": (hub.cxl.slots, "hub.registers", hub.registers),
+                "hub.cxl.link.devices": (hub.cxl.link.devices, "decoder.devices", decoder.devices),
+            }.items():
                 if value != needed:
                     raise ValueError(f"{name} must be {other}, {needed}, not {value}")
             if hub.word_bits > 8 * SLOT_BYTES:
-                raise ValueError(f"a slot must have at most {8 * SLOT_BYTES} bits with a CXL port, not {hub.word_bits}: "
-                                 "hub.lanes must be smaller")
+                raise ValueError(
+                    f"a slot must have at most {8 * SLOT_BYTES} bits with a CXL port, not {hub.word_bits}: "
+                    "hub.lanes must be smaller"
+                )
         return self
 
     @cached_property
@@ -141,21 +169,46 @@ class CentDeviceConfig(AimModuleConfig):
 def small(channels: int, slots: int = 256) -> CentDeviceConfig:
     """A device of small channels: 4 banks, 4 lanes, rows of 8 words."""
     return CentDeviceConfig(
-        channel=AimChannelConfig(banks=4, lanes=4, registers=8, buffer_bytes=64, max_beats=1024, table_entries=16, depth=4,
-                                 opsize_bits=16),
-        hub=CentHubConfig(channels=channels, lanes=4, gpr_bytes=8 * slots, acc_units=1, red_units=1, exp_units=1,
-                          cores=CentRiscvConfig(cores=1, memory_bytes=1 << 13, window_bytes=8 * slots, slot_elements=4),
-                          cxl=CentCxlPortConfig(slots=slots, tags=8, link=CxlLinkConfig(
-                              devices=4, credits_req=4, credits_rwd=8, credits_drs=4, credits_ndr=16))),
-        decoder=CentDecoderConfig(buffer_bytes=4096, channels=channels, banks=4, rows=1024, columns=8, lanes=4, slots=slots,
-                                  registers=8, functions=1, devices=4, program_words=1 << 11, blocking="none"))
+        channel=AimChannelConfig(
+            banks=4, lanes=4, registers=8, buffer_bytes=64, max_beats=1024, table_entries=16, depth=4, opsize_bits=16
+        ),
+        hub=CentHubConfig(
+            channels=channels,
+            lanes=4,
+            gpr_bytes=8 * slots,
+            acc_units=1,
+            red_units=1,
+            exp_units=1,
+            cores=CentRiscvConfig(cores=1, memory_bytes=1 << 13, window_bytes=8 * slots, slot_elements=4),
+            cxl=CentCxlPortConfig(
+                slots=slots,
+                tags=8,
+                link=CxlLinkConfig(devices=4, credits_req=4, credits_rwd=8, credits_drs=4, credits_ndr=16),
+            ),
+        ),
+        decoder=CentDecoderConfig(
+            buffer_bytes=4096,
+            channels=channels,
+            banks=4,
+            rows=1024,
+            columns=8,
+            lanes=4,
+            slots=slots,
+            registers=8,
+            functions=1,
+            devices=4,
+            program_words=1 << 11,
+            blocking="none",
+        ),
+    )
 
 
 def wide(channels: int) -> CentDeviceConfig:
     """A device of ``channels`` channels at CENT's width: 16 banks, 16 lanes, 32 registers; one unit of each kind."""
     return CentDeviceConfig(
         hub=CentHubConfig(channels=channels, acc_units=1, red_units=1, exp_units=1, cores=CentRiscvConfig(cores=1)),
-        decoder=CentDecoderConfig(channels=channels, functions=1, devices=32, blocking="none"))
+        decoder=CentDecoderConfig(channels=channels, functions=1, devices=32, blocking="none"),
+    )
 
 
 #: `cent-small`: two channels of four banks and four lanes. A device of 32 channels at CENT's width has more input bits than
@@ -167,8 +220,9 @@ class LlamaBlock(Workload):
     """Decode steps of a block of a LLaMA model, token by token."""
 
     memory: str = memory_port("gddr6-aim")
-    devices: int = Key(default=1, ge=1, le=4, description="devices that share the block, each with a CXL port if there are "
-                                                            "several")
+    devices: int = Key(
+        default=1, ge=1, le=4, description="devices that share the block, each with a CXL port if there are several"
+    )
     hidden: int = Key(default=64, ge=4, le=1 << 14, description="elements of a token's vector")
     heads: int = Key(default=4, ge=1, le=256, description="query heads")
     kv_heads: int = Key(default=2, ge=1, le=256, description="heads of keys and values")
@@ -177,8 +231,9 @@ class LlamaBlock(Workload):
     tokens: int = Key(default=2, ge=1, le=1 << 15, description="tokens that are decoded, one behind the other")
     past: int = Key(default=31, ge=0, le=1 << 15, description="tokens in the caches before")
     maximum: bool = Key(default=False, description="subtract the largest score before the exponential")
-    score_range: float = Key(default=0.0, ge=0, le=60, strict=False,
-                             description="scale keys so that scores reach this size; 0: as they come")
+    score_range: float = Key(
+        default=0.0, ge=0, le=60, strict=False, description="scale keys so that scores reach this size; 0: as they come"
+    )
 
     def check(self, config: CentDeviceConfig) -> None:
         for name in ("heads", "kv_heads"):
@@ -186,17 +241,21 @@ class LlamaBlock(Workload):
             if value % self.devices:
                 raise ConfigError(f"{name} must be a multiple of the {self.devices} devices, not {value}")
         if self.ffn % (self.devices * config.hub.lanes):
-            raise ConfigError(f"ffn must be a multiple of {self.devices * config.hub.lanes}, {config.hub.lanes} lanes for "
-                              f"each of {self.devices} devices, not {self.ffn}")
+            raise ConfigError(
+                f"ffn must be a multiple of {self.devices * config.hub.lanes}, {config.hub.lanes} lanes for "
+                f"each of {self.devices} devices, not {self.ffn}"
+            )
         if self.devices > config.decoder.devices:
-            raise ConfigError(f"devices must be at most {config.decoder.devices} for this configuration, not "
-                              f"{self.devices}")
+            raise ConfigError(
+                f"devices must be at most {config.decoder.devices} for this configuration, not {self.devices}"
+            )
         if self.devices > 1:
             try:
                 config.joined  # noqa: B018
             except ValidationError as error:
-                raise ConfigError("several devices need CXL ports, but "
-                                  + error.errors()[0]["msg"].removeprefix("Value error, ")) from None
+                raise ConfigError(
+                    "several devices need CXL ports, but " + error.errors()[0]["msg"].removeprefix("Value error, ")
+                ) from None
 
 
 class BlockStep(Strict):
@@ -225,19 +284,37 @@ class CentDeviceResult(NumericResult):
         last = self.steps[-1]
         return [
             *super().figures(workload),
-            ("block", f"{self.instructions} instructions ({self.instruction_bytes} bytes), {self.cycles} cycles at the "
-                      f"pace of the memory, {last.full_rate_cycles} with a memory that is always ready; "
-                      f"the memory alone takes {self.memory_cycles}"),
-            *([("between devices", f"{workload['devices']} devices send {self.flits} flits")]
-              if workload["devices"] > 1 else []),
-            ("error of a token",
-             ", ".join(f"{step.relative_error:.2%}" for step in self.steps) + " of the result's norm"),
+            (
+                "block",
+                f"{self.instructions} instructions ({self.instruction_bytes} bytes), {self.cycles} cycles at the "
+                f"pace of the memory, {last.full_rate_cycles} with a memory that is always ready; "
+                f"the memory alone takes {self.memory_cycles}",
+            ),
+            *(
+                [("between devices", f"{workload['devices']} devices send {self.flits} flits")]
+                if workload["devices"] > 1
+                else []
+            ),
+            (
+                "error of a token",
+                ", ".join(f"{step.relative_error:.2%}" for step in self.steps) + " of the result's norm",
+            ),
         ]
 
 
-UNIT = Unit("cent-device", "CENT's decoder, AiM channels, PNM units and RISC-V cores; its bench is a LLaMA block",
-            "CENT (ASPLOS 2025) section 4", module="cent_device", config=CentDeviceConfig, presets=PRESETS,
-            generator="bankside.gen.cent.device:CentDevice", model="bankside.models.cent.device:DeviceModel",
-            bench="bankside.cosim.cent_device:bench", page="docs/cent-device.md", workload=LlamaBlock,
-            result=CentDeviceResult, published=(),
-            trial=Trial({}, {"hidden": 16, "heads": 2, "kv_heads": 1, "head_dim": 8, "ffn": 16, "tokens": 1, "past": 2}))
+UNIT = Unit(
+    "cent-device",
+    "CENT's decoder, AiM channels, PNM units and RISC-V cores; its bench is a LLaMA block",
+    "CENT (ASPLOS 2025) section 4",
+    module="cent_device",
+    config=CentDeviceConfig,
+    presets=PRESETS,
+    generator="bankside.gen.cent.device:CentDevice",
+    model="bankside.models.cent.device:DeviceModel",
+    bench="bankside.cosim.cent_device:bench",
+    page="docs/cent-device.md",
+    workload=LlamaBlock,
+    result=CentDeviceResult,
+    published=(),
+    trial=Trial({}, {"hidden": 16, "heads": 2, "kv_heads": 1, "head_dim": 8, "ffn": 16, "tokens": 1, "past": 2}),
+)

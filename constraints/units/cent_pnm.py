@@ -38,9 +38,12 @@ class CentPnmConfig(HubConfig):
     red_units: int = Key(default=32, ge=1, le=32, description="reduction trees, each for a slot; a power of two")
     exp_units: int = Key(default=32, ge=1, le=32, description="exponent units, each for a slot; a power of two")
     reduction: Literal["fused", "tree"] = Key(
-        default="fused", description="fused: exact sum, rounded once; tree: each sum of two is rounded, neighbours first")
+        default="fused",
+        description="fused: exact sum, rounded once; tree: each sum of two is rounded, neighbours first",
+    )
     exponential: Literal["faithful", "taylor", "taylor-reduced"] = Key(
-        default="faithful", description="faithful: at most 1 ulp; taylor: series about 0; reduced: with range reduction")
+        default="faithful", description="faithful: at most 1 ulp; taylor: series about 0; reduced: with range reduction"
+    )
     order: int = Key(default=10, ge=1, le=16, description="taylor: order of the series")
     acc_depth: int = Key(default=4, ge=1, le=5, description="registers of the adders of the accumulators")
     red_depth: int = Key(default=6, ge=1, le=16, description="registers of the reduction trees")
@@ -89,7 +92,8 @@ class CentPnmConfig(HubConfig):
             Field("gpr", self.register_bits, "first slot; of EWADD first operand and destination"),
             Field("gpr1", self.register_bits, "EWADD: second operand; RED, EXP: destination"),
             Field("mask", self.channels, "channels; the highest bit is channel 0"),
-            Field("overlap", 1, "it may begin while commands before it are under way"))
+            Field("overlap", 1, "it may begin while commands before it are under way"),
+        )
 
 
 #: CENT section 4.2: 32 units of each kind, here behind one memory with a read and a write port. The others differ in units
@@ -98,8 +102,9 @@ PRESETS: dict[str, CentPnmConfig] = {
     "cent": CentPnmConfig(),
     "cent-1x1": CentPnmConfig(acc_units=1, red_units=1, exp_units=1),
     "cent-32x32": CentPnmConfig(banks=32),
-    "cent-taylor": CentPnmConfig(acc_units=1, red_units=1, exp_units=1, reduction="tree", exponential="taylor",
-                                 red_depth=12, exp_depth=20),
+    "cent-taylor": CentPnmConfig(
+        acc_units=1, red_units=1, exp_units=1, reduction="tree", exponential="taylor", red_depth=12, exp_depth=20
+    ),
 }
 
 
@@ -137,17 +142,43 @@ class CentPnmResult(RateResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            *((name, f"{one.cycles} cycles for {workload['slots']} slots, {one.cycles_32} for 32, {one.cycles_1} for one; "
-                     f"utilisation {one.utilisation:.3f}, {one.stream_utilisation:.3f} in a stream; "
-                     f"{one.dependent_cycles} cycles behind a command whose results it needs")
-              for name, one in self.commands.items()),
+            *(
+                (
+                    name,
+                    f"{one.cycles} cycles for {workload['slots']} slots, {one.cycles_32} for 32, {one.cycles_1} for one; "
+                    f"utilisation {one.utilisation:.3f}, {one.stream_utilisation:.3f} in a stream; "
+                    f"{one.dependent_cycles} cycles behind a command whose results it needs",
+                )
+                for name, one in self.commands.items()
+            ),
         ]
 
 
-UNIT = Unit("cent-pnm", "accumulators, reduction trees and exponent units beside the registers of a CENT device",
-            "CENT (ASPLOS 2025) section 4.2", module="cent_pnm", config=CentPnmConfig, presets=PRESETS,
-            generator="bankside.gen.cent.pnm:CentPnm", model="bankside.models.cent.pnm:PnmModel",
-            bench="bankside.cosim.cent_pnm:bench", page="docs/cent-pnm.md", workload=SlotWorkload, result=CentPnmResult,
-            published=(),
-            trial=Trial({"channels": 2, "lanes": 2, "gpr_bytes": 128, "banks": 2, "bank_ports": 1, "acc_units": 2,
-                         "red_units": 1, "exp_units": 4}, {"slots": 9}))
+UNIT = Unit(
+    "cent-pnm",
+    "accumulators, reduction trees and exponent units beside the registers of a CENT device",
+    "CENT (ASPLOS 2025) section 4.2",
+    module="cent_pnm",
+    config=CentPnmConfig,
+    presets=PRESETS,
+    generator="bankside.gen.cent.pnm:CentPnm",
+    model="bankside.models.cent.pnm:PnmModel",
+    bench="bankside.cosim.cent_pnm:bench",
+    page="docs/cent-pnm.md",
+    workload=SlotWorkload,
+    result=CentPnmResult,
+    published=(),
+    trial=Trial(
+        {
+            "channels": 2,
+            "lanes": 2,
+            "gpr_bytes": 128,
+            "banks": 2,
+            "bank_ports": 1,
+            "acc_units": 2,
+            "red_units": 1,
+            "exp_units": 4,
+        },
+        {"slots": 9},
+    ),
+)

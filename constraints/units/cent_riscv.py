@@ -19,8 +19,16 @@ from ..document import Strict
 from ..errors import ConfigError
 from ..formats import BF16
 
-__all__ = ["AHEAD_WORDS", "PRESETS", "SLOT_ELEMENTS", "UNIT", "CentRiscvConfig", "CentRiscvResult", "CentRiscvWorkload",
-           "ProgramClocks"]
+__all__ = [
+    "AHEAD_WORDS",
+    "PRESETS",
+    "SLOT_ELEMENTS",
+    "UNIT",
+    "CentRiscvConfig",
+    "CentRiscvResult",
+    "CentRiscvWorkload",
+    "ProgramClocks",
+]
 
 #: Words that the bench loads behind an image: a program that returns at once, and what the core fetches ahead of that.
 AHEAD_WORDS = 17
@@ -30,13 +38,15 @@ class CentRiscvConfig(UnitConfig):
     """Parameters of the generator ``cent-riscv``."""
 
     cores: int = Key(default=8, ge=1, le=32, description="cores; a start begins the same program on all of them")
-    memory_bytes: int = Key(default=1 << 16, ge=1 << 12, le=1 << 20,
-                            description="bytes of each core's memory of instructions and data")
+    memory_bytes: int = Key(
+        default=1 << 16, ge=1 << 12, le=1 << 20, description="bytes of each core's memory of instructions and data"
+    )
     window_bytes: int = Key(default=1 << 16, ge=64, le=1 << 20, description="bytes of the shared buffer")
     slot_elements: int = Key(default=SLOT_ELEMENTS, ge=4, le=32, description="elements of a slot of the shared buffer")
     queue: int = Key(default=8, ge=1, le=32, description="reads of the shared buffer that a core has under way at most")
-    float_depth: int = Key(default=2, ge=1, le=8,
-                           description="registers of the multiply-add, the reciprocals and the rounding to BF16")
+    float_depth: int = Key(
+        default=2, ge=1, le=8, description="registers of the multiply-add, the reciprocals and the rounding to BF16"
+    )
     clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -46,7 +56,9 @@ class CentRiscvConfig(UnitConfig):
             if value & (value - 1):
                 raise ValueError(f"{name} must be a power of two, not {value}")
         if self.window_bytes < 128 * self.cores:
-            raise ValueError(f"window_bytes must be at least 128 for each core, not {self.window_bytes} for {self.cores}")
+            raise ValueError(
+                f"window_bytes must be at least 128 for each core, not {self.window_bytes} for {self.cores}"
+            )
         return self
 
     @property
@@ -60,19 +72,25 @@ class CentRiscvConfig(UnitConfig):
         slot = max((self.slots - 1).bit_length(), 1)
         return Layout.of(
             Field("start", 1, "0: a word of a program is loaded; 1: all cores begin a program"),
-            Field("address", (self.memory_bytes // 4 - 1).bit_length(), "word of the memory; with start where it begins"),
+            Field(
+                "address", (self.memory_bytes // 4 - 1).bit_length(), "word of the memory; with start where it begins"
+            ),
             Field("data", 32, "the word that is loaded"),
             Field("cores", self.cores, "cores that load the word, bit n core n"),
             Field("gpr0", slot, "start: first slot of the source"),
             Field("gpr1", slot, "start: first slot of the destination"),
-            Field("opsize", 16, "start: micro-operations, which the cores divide among them"))
+            Field("opsize", 16, "start: micro-operations, which the cores divide among them"),
+        )
 
     @cached_property
     def done_layout(self) -> Layout:
         """The end of a program on all cores."""
         return Layout.of(
             Field("trapped", self.cores, "cores that ended with an exception"),
-            Field("strayed", self.cores, "cores that accessed addresses without memory, or wrote one byte to the buffer"))
+            Field(
+                "strayed", self.cores, "cores that accessed addresses without memory, or wrote one byte to the buffer"
+            ),
+        )
 
     @cached_property
     def request_layout(self) -> Layout:
@@ -80,7 +98,8 @@ class CentRiscvConfig(UnitConfig):
         return Layout.of(
             Field("address", (self.window_bytes // 2 - 1).bit_length(), "element of the shared buffer"),
             Field("data", 16, "element that is written", number=BF16),
-            Field("write", 1, "1: the access writes; 0: it reads"))
+            Field("write", 1, "1: the access writes; 0: it reads"),
+        )
 
     def ports(self) -> tuple[Port, ...]:
         cores = range(self.cores)
@@ -88,8 +107,12 @@ class CentRiscvConfig(UnitConfig):
             Port("command", "in", self.command_layout, "a word of a program, or the start of a program"),
             Port("done", "out", self.done_layout, "a program has ended on all cores"),
             *(Port(f"request_{n}", "out", self.request_layout, f"an access of core {n}") for n in cores),
-            *(Port(f"response_{n}", "in", Layout.numbers(BF16, 1), f"what core {n} has read, in the order of its reads")
-              for n in cores),
+            *(
+                Port(
+                    f"response_{n}", "in", Layout.numbers(BF16, 1), f"what core {n} has read, in the order of its reads"
+                )
+                for n in cores
+            ),
         )
 
 
@@ -101,8 +124,11 @@ class CentRiscvWorkload(Workload):
 
     elements: int = Key(default=4096, ge=32, le=1 << 15, description="elements of a vector, which RoPE rearranges")
     heads: int = Key(default=32, ge=1, le=1024, description="heads, whose sums softmax inverts")
-    program: str | None = Key(default=None, description="image of `tools/cent_programs.py` in place of the programs of the "
-                              "repository: a file. Each of its programs gets `heads` micro-operations")
+    program: str | None = Key(
+        default=None,
+        description="image of `tools/cent_programs.py` in place of the programs of the "
+        "repository: a file. Each of its programs gets `heads` micro-operations",
+    )
     buffer_latency: int = Key(default=2, ge=1, le=64, description="clocks from a read request to its response")
 
     def check(self, config: CentRiscvConfig) -> None:
@@ -112,8 +138,10 @@ class CentRiscvWorkload(Workload):
         if self.elements % (2 * config.slot_elements):
             raise ConfigError(f"elements must be a multiple of {2 * config.slot_elements}, not {self.elements}")
         if 2 * slots > config.slots:
-            raise ConfigError(f"operands and results of {slots} slots each do not fit into the {config.slots} slots of the "
-                              "shared buffer")
+            raise ConfigError(
+                f"operands and results of {slots} slots each do not fit into the {config.slots} slots of the "
+                "shared buffer"
+            )
 
 
 class ProgramClocks(Strict):
@@ -137,16 +165,32 @@ class CentRiscvResult(SimResult):
     def figures(self, workload: Mapping[str, object]) -> list[Row]:
         return [
             *super().figures(workload),
-            *((name, f"{one.cycles} cycles for {one.micro_operations} micro-operations, {one.cold_cycles} with empty "
-                     f"caches, {one.first_core_cycles} for one; {one.cycles_per_item:.3g} for each item")
-              for name, one in self.programs.items()),
+            *(
+                (
+                    name,
+                    f"{one.cycles} cycles for {one.micro_operations} micro-operations, {one.cold_cycles} with empty "
+                    f"caches, {one.first_core_cycles} for one; {one.cycles_per_item:.3g} for each item",
+                )
+                for name, one in self.programs.items()
+            ),
             ("start and end", f"{self.start_cycles} cycles"),
             ("random programs", f"{self.instructions} instructions"),
         ]
 
 
-UNIT = Unit("cent-riscv", "RISC-V cores with FP32 operators beside a shared buffer", "CENT section 4.2",
-            module="cent_riscv", config=CentRiscvConfig, presets=PRESETS, generator="bankside.gen.cent.riscv:RiscvCluster",
-            model="bankside.models.cent.riscv:ClusterModel", bench="bankside.cosim.cent_riscv:bench",
-            page="docs/cent-riscv.md", workload=CentRiscvWorkload, result=CentRiscvResult, published=(),
-            trial=Trial({"cores": 1}, {"elements": 32, "heads": 2}))
+UNIT = Unit(
+    "cent-riscv",
+    "RISC-V cores with FP32 operators beside a shared buffer",
+    "CENT section 4.2",
+    module="cent_riscv",
+    config=CentRiscvConfig,
+    presets=PRESETS,
+    generator="bankside.gen.cent.riscv:RiscvCluster",
+    model="bankside.models.cent.riscv:ClusterModel",
+    bench="bankside.cosim.cent_riscv:bench",
+    page="docs/cent-riscv.md",
+    workload=CentRiscvWorkload,
+    result=CentRiscvResult,
+    published=(),
+    trial=Trial({"cores": 1}, {"elements": 32, "heads": 2}),
+)

@@ -29,13 +29,20 @@ class DpaDispatcherConfig(UnitConfig):
 
     command_bytes: int = Key(default=96 << 10, ge=32, le=1 << 22, description="bytes of the command buffer")
     table_entries: int = Key(default=48 << 10, ge=2, le=1 << 20, description="rows that the Va2Pa table maps")
-    entry_bits: int = Key(default=16, ge=2, le=32,
-                            description="bits of a table entry: a row, and whether there is one (top bit)")
-    table_banks: int = Key(default=4, ge=1, le=64, description="memories that the table is made of, for a faster access")
+    entry_bits: int = Key(
+        default=16, ge=2, le=32, description="bits of a table entry: a row, and whether there is one (top bit)"
+    )
+    table_banks: int = Key(
+        default=4, ge=1, le=64, description="memories that the table is made of, for a faster access"
+    )
     slots: int = Key(default=16, ge=1, le=256, description="requests in the configuration")
     nesting: int = Key(default=4, ge=1, le=8, description="loops within each other")
-    line_words: int = Key(default=8, ge=2, le=32,
-                            description="words of 32 bits that are decoded in a clock: a command, its loops and modifiers")
+    line_words: int = Key(
+        default=8,
+        ge=2,
+        le=32,
+        description="words of 32 bits that are decoded in a clock: a command, its loops and modifiers",
+    )
     row_bits: int = Key(default=14, ge=1, le=24, description="physical row")
     column_bits: int = Key(default=6, ge=1, le=16, description="column")
     bank_bits: int = Key(default=4, ge=1, le=8, description="bank")
@@ -54,10 +61,14 @@ class DpaDispatcherConfig(UnitConfig):
     def _check(self) -> DpaDispatcherConfig:
         line_bytes = self.line_words * WORD_BITS // 8
         if self.command_bytes % line_bytes or self.command_bytes < 2 * line_bytes:
-            raise ValueError(f"command_bytes must be at least two lines of line_words ({2 * line_bytes} bytes) and a "
-                             f"multiple of a line, not {self.command_bytes}")
+            raise ValueError(
+                f"command_bytes must be at least two lines of line_words ({2 * line_bytes} bytes) and a "
+                f"multiple of a line, not {self.command_bytes}"
+            )
         if self.lines > 1 << 16:
-            raise ValueError(f"command_bytes must be at most {line_bytes << 16} (65536 lines), not {self.command_bytes}")
+            raise ValueError(
+                f"command_bytes must be at most {line_bytes << 16} (65536 lines), not {self.command_bytes}"
+            )
         if self.entry_bits <= self.row_bits:
             raise ValueError(f"entry_bits must be more than row_bits ({self.row_bits}), not {self.entry_bits}")
         try:
@@ -83,10 +94,28 @@ class DpaDispatcherConfig(UnitConfig):
 
     @cached_property
     def encoding(self) -> ProgramEncoding:
-        widths = (self.opsize_bits, self.mask_bits, max(self.virtual_bits, self.row_bits), self.column_bits, self.bank_bits,
-                  self.gpr_bits, self.gpr_bits, self.register_bits, 1, bits(self.slots))
-        return ProgramEncoding(self.lines, self.line_words, self.nesting, self.slots, self.count_bits, self.stride_bits,
-                               self.token_bits, widths)
+        widths = (
+            self.opsize_bits,
+            self.mask_bits,
+            max(self.virtual_bits, self.row_bits),
+            self.column_bits,
+            self.bank_bits,
+            self.gpr_bits,
+            self.gpr_bits,
+            self.register_bits,
+            1,
+            bits(self.slots),
+        )
+        return ProgramEncoding(
+            self.lines,
+            self.line_words,
+            self.nesting,
+            self.slots,
+            self.count_bits,
+            self.stride_bits,
+            self.token_bits,
+            widths,
+        )
 
     # ---- Host port -------------------------------------------------------------------------------------------------
 
@@ -115,7 +144,8 @@ class DpaDispatcherConfig(UnitConfig):
         """A write of the host."""
         return Layout.of(
             Field("address", self.address_bits, "register, entry of the Va2Pa table, or word of the command buffer"),
-            Field("data", WORD_BITS, "what is written"))
+            Field("data", WORD_BITS, "what is written"),
+        )
 
     @cached_property
     def command_layout(self) -> Layout:
@@ -126,19 +156,27 @@ class DpaDispatcherConfig(UnitConfig):
             Field("op", self.encoding.command_fields["op"], "operation code"),
             *(Field(name, widths[name], meanings[name]) for name in OPERANDS if name != "slot"),
             Field("request", self.request_bits, "name of the request whose row it is, 0 if the row was not virtual"),
-            Field("line", bits(self.lines + 1), "line of the command buffer that it came from"))
+            Field("line", bits(self.lines + 1), "line of the command buffer that it came from"),
+        )
 
     @cached_property
     def done_layout(self) -> Layout:
         """End of a run: code of :class:`DispatchError`, and line."""
-        return Layout.of(Field("code", 4, "0, or what was wrong"),
-                         Field("line", bits(self.lines + 1), "line of the end, or where it was wrong"))
+        return Layout.of(
+            Field("code", 4, "0, or what was wrong"),
+            Field("line", bits(self.lines + 1), "line of the end, or where it was wrong"),
+        )
 
     @property
     def status_port(self) -> Port:
-        return Port("status", "out", Layout.plain(3),
-                    "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are being "
-                    "invalidated", stream=False)
+        return Port(
+            "status",
+            "out",
+            Layout.plain(3),
+            "bit 0: a run is under way; 1: an error is to be cleared; 2: a released slot's entries are being "
+            "invalidated",
+            stream=False,
+        )
 
     def ports(self) -> tuple[Port, ...]:
         return (
@@ -151,7 +189,7 @@ class DpaDispatcherConfig(UnitConfig):
 
 PRESETS: dict[str, DpaDispatcherConfig] = {
     # Table 5: 96 KB of commands; 96 KB of table, 49,152 entries of 16 bits: a row of 14, and whether there is one.
-    "lol-pim": DpaDispatcherConfig(),
+    "lol-pim": DpaDispatcherConfig()
 }
 
 
@@ -188,15 +226,27 @@ class DpaDispatcherResult(RateResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("commands", f"{self.commands} in {self.cycles} cycles, the first {self.start_cycles} cycles after START; "
-                         f"{self.commands_per_clock:g} a clock from there"),
+            (
+                "commands",
+                f"{self.commands} in {self.cycles} cycles, the first {self.start_cycles} cycles after START; "
+                f"{self.commands_per_clock:g} a clock from there",
+            ),
             ("errors seen", ", ".join(self.errors_seen)),
         ]
 
 
-UNIT = Unit("dpa-dispatcher", "dispatcher of programs for memory commands: loops by tokens, virtual rows",
-            "LoL-PIM section 5.3 (DPA)", module="dpa_dispatcher", config=DpaDispatcherConfig, presets=PRESETS,
-            generator="bankside.gen.lolpim.dispatcher:DpaDispatcher", model="bankside.models.lolpim:dispatch",
-            bench="bankside.cosim.dpa_dispatcher:bench", page="docs/dpa-dispatcher.md", workload=ScoreWorkload,
-            result=DpaDispatcherResult,
-            trial=Trial({"command_bytes": 4096, "table_entries": 256, "slots": 3}, {"tokens": 3000}))
+UNIT = Unit(
+    "dpa-dispatcher",
+    "dispatcher of programs for memory commands: loops by tokens, virtual rows",
+    "LoL-PIM section 5.3 (DPA)",
+    module="dpa_dispatcher",
+    config=DpaDispatcherConfig,
+    presets=PRESETS,
+    generator="bankside.gen.lolpim.dispatcher:DpaDispatcher",
+    model="bankside.models.lolpim:dispatch",
+    bench="bankside.cosim.dpa_dispatcher:bench",
+    page="docs/dpa-dispatcher.md",
+    workload=ScoreWorkload,
+    result=DpaDispatcherResult,
+    trial=Trial({"command_bytes": 4096, "table_entries": 256, "slots": 3}, {"tokens": 3000}),
+)

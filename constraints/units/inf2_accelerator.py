@@ -36,29 +36,40 @@ from .inf2_gemv import Gemv, GemvMode, Inf2GemvConfig
 from .inf2_softmax import PRESETS as SOFTMAX_PRESETS
 from .inf2_softmax import Inf2SoftmaxConfig
 
-__all__ = ["ADDRESSES", "PRESETS", "UNIT", "AcceleratorPoint", "AcceleratorTiming", "AcceleratorWorkload",
-           "Inf2AcceleratorConfig", "Inf2AcceleratorResult", "Job", "JobError", "MaskKind"]
+__all__ = [
+    "ADDRESSES",
+    "PRESETS",
+    "UNIT",
+    "AcceleratorPoint",
+    "AcceleratorTiming",
+    "AcceleratorWorkload",
+    "Inf2AcceleratorConfig",
+    "Inf2AcceleratorResult",
+    "Job",
+    "JobError",
+    "MaskKind",
+]
 
 
 class MaskKind(IntEnum):
     """Tokens whose scores the accelerator writes over."""
 
-    NONE = 0   #: no token
+    NONE = 0  #: no token
     FIRST = 1  #: the first ``mask_length`` tokens of the row: padding on the left
-    LAST = 2   #: the last ``mask_length`` tokens of the row
-    BITS = 3   #: tokens whose bit in memory is 1, among the first ``mask_length`` tokens
+    LAST = 2  #: the last ``mask_length`` tokens of the row
+    BITS = 3  #: tokens whose bit in memory is 1, among the first ``mask_length`` tokens
 
 
 class JobError(IntEnum):
     """Why a job ended without a result."""
 
     NONE = 0
-    ADDRESS = 1   #: an address is no multiple of a word
-    TOKENS = 2    #: no tokens, or too many
+    ADDRESS = 1  #: an address is no multiple of a word
+    TOKENS = 2  #: no tokens, or too many
     HEAD_DIM = 3  #: no head dimension, or too large
-    MASK = 4      #: the mask is longer than the row
-    READ = 5      #: the memory answered a read with an error
-    WRITE = 6     #: the memory answered a write with an error
+    MASK = 4  #: the mask is longer than the row
+    READ = 5  #: the memory answered a read with an error
+    WRITE = 6  #: the memory answered a write with an error
 
 
 #: Registers that hold an address.
@@ -110,17 +121,21 @@ class Inf2AcceleratorConfig(UnitConfig):
     @model_validator(mode="after")
     def _check(self) -> Inf2AcceleratorConfig:
         if not 8 <= self.data_bits <= 1024:
-            raise ValueError(f"gemv.lanes {self.gemv.lanes}: a word of the memory port has 8 to 1024 bits, "
-                             f"not {self.data_bits}")
+            raise ValueError(
+                f"gemv.lanes {self.gemv.lanes}: a word of the memory port has 8 to 1024 bits, not {self.data_bits}"
+            )
         if self.burst * self.word_bytes > 4096:
             raise ValueError(f"burst {self.burst}: a burst of words of {self.word_bytes} bytes exceeds 4096 bytes")
         if self.softmax.streamed or not self.softmax.divides or self.softmax.rule.score != self.gemv.io:
             raise ValueError("softmax must keep its rows on the chip, divide, and take scores in the format of gemv")
         if self.softmax.lanes % self.lanes:
-            raise ValueError(f"softmax.lanes {self.softmax.lanes} must be a multiple of gemv.lanes, which is {self.lanes}")
+            raise ValueError(
+                f"softmax.lanes {self.softmax.lanes} must be a multiple of gemv.lanes, which is {self.lanes}"
+            )
         if self.softmax.max_tokens != self.max_tokens:
-            raise ValueError(f"softmax.max_tokens {self.softmax.max_tokens} must be gemv.max_tokens, which is "
-                             f"{self.max_tokens}")
+            raise ValueError(
+                f"softmax.max_tokens {self.softmax.max_tokens} must be gemv.max_tokens, which is {self.max_tokens}"
+            )
         if self.read_words < self.burst:
             raise ValueError(f"read_words {self.read_words} must be at least burst, which is {self.burst}")
         return self
@@ -170,28 +185,56 @@ class Inf2AcceleratorConfig(UnitConfig):
     def registers(self) -> tuple[Register, ...]:
         """Registers, in the order of their addresses."""
         address, tokens = self.address_bits, 32
-        texts = {"q": "query, scaled by the host", "k": "rows of K", "v": "rows of V", "new_k": "rows of K behind these",
-                 "new_v": "rows of V behind these", "output": "attention output",
-                 "mask": "bits of the mask, token 0 lowest"}
+        texts = {
+            "q": "query, scaled by the host",
+            "k": "rows of K",
+            "v": "rows of V",
+            "new_k": "rows of K behind these",
+            "new_v": "rows of V behind these",
+            "output": "attention output",
+            "mask": "bits of the mask, token 0 lowest",
+        }
         return (
             Register("start", 0x00, 1, "pulse", description="1: begin a job; without effect during a job"),
             Register("busy", 0x04, 1, "ro", description="a job runs"),
-            Register("events", 0x08, 2, "w1c", description="bit 0: a job ended with its result; bit 1: it ended with an "
-                                                           "error"),
+            Register(
+                "events",
+                0x08,
+                2,
+                "w1c",
+                description="bit 0: a job ended with its result; bit 1: it ended with an error",
+            ),
             Register("enable", 0x0C, 2, "rw", description="events that raise the interrupt"),
-            Register("error", 0x10, 4, "ro", description="reason of the last job's error: " + ", ".join(
-                f"{one.value} {one.name.lower()}" for one in JobError)),
+            Register(
+                "error",
+                0x10,
+                4,
+                "ro",
+                description="reason of the last job's error: "
+                + ", ".join(f"{one.value} {one.name.lower()}" for one in JobError),
+            ),
             Register("cycles", 0x14, 32, "ro", description="clocks of the last job"),
-            *(Register(name, 0x18 + 8 * n, address, "rw", description=f"address: {texts[name]}")
-              for n, name in enumerate(ADDRESSES)),
+            *(
+                Register(name, 0x18 + 8 * n, address, "rw", description=f"address: {texts[name]}")
+                for n, name in enumerate(ADDRESSES)
+            ),
             Register("tokens", 0x50, tokens, "rw", description="rows at `k` and `v`"),
             Register("new_tokens", 0x54, tokens, "rw", description="rows at `new_k` and `new_v`"),
             Register("head_dim", 0x58, 16, "rw", description="head dimension"),
-            Register("mask_kind", 0x5C, 2, "rw", description="masked: " + ", ".join(
-                f"{one.value} {one.name.lower()}" for one in MaskKind)),
+            Register(
+                "mask_kind",
+                0x5C,
+                2,
+                "rw",
+                description="masked: " + ", ".join(f"{one.value} {one.name.lower()}" for one in MaskKind),
+            ),
             Register("mask_length", 0x60, tokens, "rw", description="tokens that the mask covers"),
-            Register("arrived_k", 0x64, tokens, "rw", description="rows that lie at `k` by now; the job waits for others"),
-            Register("arrived_v", 0x68, tokens, "rw", description="rows that lie at `v` by now; the job waits for others"),
+            Register(
+                "arrived_k", 0x64, tokens, "rw", description="rows that lie at `k` by now; the job waits for others"
+            ),
+            Register(
+                "arrived_v", 0x68, tokens, "rw", description="rows that lie at `v` by now; the job waits for others"
+            ),
         )
 
     @property
@@ -202,16 +245,24 @@ class Inf2AcceleratorConfig(UnitConfig):
     # Ports -----------------------------------------------------------------------------------------------------------
 
     def ports(self) -> tuple[Port, ...]:
-        return (*axi4_ports("m_axi", self.address_bits, self.data_bits, self.id_bits),
-                *axi_lite_ports("s_axi", self.lite_bits),
-                Port("irq", "out", Layout.plain(1), "an event that is enabled", stream=False))
+        return (
+            *axi4_ports("m_axi", self.address_bits, self.data_bits, self.id_bits),
+            *axi_lite_ports("s_axi", self.lite_bits),
+            Port("irq", "out", Layout.plain(1), "an event that is enabled", stream=False),
+        )
 
     # Work ------------------------------------------------------------------------------------------------------------
 
     def error_of(self, job: Job) -> JobError:
         """The error that the registers alone cause."""
-        used = ["q", "k", "v", "output", *(("new_k", "new_v") if job.new_tokens else ()),
-                *(("mask",) if job.mask_kind is MaskKind.BITS else ())]
+        used = [
+            "q",
+            "k",
+            "v",
+            "output",
+            *(("new_k", "new_v") if job.new_tokens else ()),
+            *(("mask",) if job.mask_kind is MaskKind.BITS else ()),
+        ]
         if any(getattr(job, name) % self.word_bytes for name in used):
             return JobError.ADDRESS
         if not 1 <= job.row <= self.max_tokens:
@@ -232,7 +283,7 @@ class Inf2AcceleratorConfig(UnitConfig):
             return token >= job.row - job.mask_length
         out = np.zeros(job.row, bool)
         if job.mask_kind is MaskKind.BITS:
-            out[:job.mask_length] = np.asarray(bits, bool)
+            out[: job.mask_length] = np.asarray(bits, bool)
         return out
 
     def rows(self, matrix: np.ndarray, fill: int = 0) -> np.ndarray:
@@ -244,12 +295,12 @@ class Inf2AcceleratorConfig(UnitConfig):
         return out.reshape(tokens, words, self.lanes)
 
 
-
-
 def _preset(name: str) -> Inf2AcceleratorConfig:
     """The parts of a preset, with multipliers and adders for an FPGA."""
-    return Inf2AcceleratorConfig(gemv=GEMV_PRESETS[name].model_copy(update={"fabric": "xilinx"}),
-                                 softmax=SOFTMAX_PRESETS[name].model_copy(update={"fabric": "xilinx"}))
+    return Inf2AcceleratorConfig(
+        gemv=GEMV_PRESETS[name].model_copy(update={"fabric": "xilinx"}),
+        softmax=SOFTMAX_PRESETS[name].model_copy(update={"fabric": "xilinx"}),
+    )
 
 
 #: The accelerator of the paper, for its FPGA; and the same with FP32 sums.
@@ -264,8 +315,12 @@ class AcceleratorWorkload(Workload):
     tokens: int = Key(default=1024, ge=1, le=1 << 30, description="tokens of the measured shard, the new ones included")
     head_dim: int = Key(default=128, ge=1, le=4096, description="head dimension")
     new_tokens: int = Key(default=2, ge=0, le=1 << 20, description="tokens among them that come from the host's buffer")
-    doorbell_kib: int = Key(default=64, ge=1, le=1 << 20, description="KiB after which the host tells the accelerator what "
-                                                                       "has come from the drive")
+    doorbell_kib: int = Key(
+        default=64,
+        ge=1,
+        le=1 << 20,
+        description="KiB after which the host tells the accelerator what has come from the drive",
+    )
     latency: int = Key(default=40, ge=0, le=10000, description="clocks from the address of a burst to its first word")
     sweep: int = Key(default=1, ge=0, le=1, description="1: measure other token counts and masks too; 0: do not")
 
@@ -318,18 +373,43 @@ class Inf2AcceleratorResult(RateResult, NumericResult):
             *super().figures(workload),
             ("AXI", f"{self.axi_violations} violations, {self.early_reads} early reads; {self.errors} jobs refused"),
             one.row,
-            ("bound by", f"P2P {one.p2p_share:.1%}, DRAM {one.dram_share:.1%}, its latency {one.latency_share:.1%}, words "
-                         f"on the port {one.port_share:.1%}, the unit {one.unit_share:.1%} of the clocks"),
+            (
+                "bound by",
+                f"P2P {one.p2p_share:.1%}, DRAM {one.dram_share:.1%}, its latency {one.latency_share:.1%}, words "
+                f"on the port {one.port_share:.1%}, the unit {one.unit_share:.1%} of the clocks",
+            ),
         ]
 
 
-UNIT = Unit("inf2-accelerator", "attention beside storage: products and softmax in a shell of AXI4",
-            "INF² (near-storage processing), accelerator", module="inf2_accelerator", config=Inf2AcceleratorConfig,
-            presets=PRESETS, generator="bankside.gen.inf2.accelerator:Inf2Accelerator",
-            model="bankside.models.inf2.accelerator:attention", bench="bankside.cosim.inf2_accelerator:bench",
-            page="docs/inf2-accelerator.md", workload=AcceleratorWorkload, result=Inf2AcceleratorResult, published=(),
-            fpga="xcup",
-            trial=Trial({"gemv.blocks": 2, "gemv.lanes": 4, "gemv.max_head_dim": 24, "gemv.max_tokens": 255,
-                         "softmax.lanes": 8, "softmax.max_tokens": 255, "softmax.slack_beats": 4,
-                         "softmax.row_slots": 4, "burst": 8, "read_words": 32, "address_bits": 32},
-                        {"tokens": 40, "head_dim": 20, "sweep": 0, "doorbell_kib": 1}))
+UNIT = Unit(
+    "inf2-accelerator",
+    "attention beside storage: products and softmax in a shell of AXI4",
+    "INF² (near-storage processing), accelerator",
+    module="inf2_accelerator",
+    config=Inf2AcceleratorConfig,
+    presets=PRESETS,
+    generator="bankside.gen.inf2.accelerator:Inf2Accelerator",
+    model="bankside.models.inf2.accelerator:attention",
+    bench="bankside.cosim.inf2_accelerator:bench",
+    page="docs/inf2-accelerator.md",
+    workload=AcceleratorWorkload,
+    result=Inf2AcceleratorResult,
+    published=(),
+    fpga="xcup",
+    trial=Trial(
+        {
+            "gemv.blocks": 2,
+            "gemv.lanes": 4,
+            "gemv.max_head_dim": 24,
+            "gemv.max_tokens": 255,
+            "softmax.lanes": 8,
+            "softmax.max_tokens": 255,
+            "softmax.slack_beats": 4,
+            "softmax.row_slots": 4,
+            "burst": 8,
+            "read_words": 32,
+            "address_bits": 32,
+        },
+        {"tokens": 40, "head_dim": 20, "sweep": 0, "doorbell_kib": 1},
+    ),
+)

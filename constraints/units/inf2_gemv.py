@@ -35,8 +35,18 @@ from ..errors import ConfigError
 from ..formats import FORMATS, FP32, FloatFormat
 from .pam_partials import check_power_of_two
 
-__all__ = ["PRESETS", "ROW_DTYPE", "UNIT", "Gemv", "GemvMode", "GemvPaced", "GemvPoint", "GemvWorkload",
-           "Inf2GemvConfig", "Inf2GemvResult"]
+__all__ = [
+    "PRESETS",
+    "ROW_DTYPE",
+    "UNIT",
+    "Gemv",
+    "GemvMode",
+    "GemvPaced",
+    "GemvPoint",
+    "GemvWorkload",
+    "Inf2GemvConfig",
+    "Inf2GemvResult",
+]
 
 #: A matrix row that a block takes: of which command, and the place of its first element in K or V.
 ROW_DTYPE = np.dtype([("command", "i4"), ("token", "i4"), ("dim", "i4")])
@@ -80,12 +90,17 @@ class Inf2GemvConfig(UnitConfig):
     """
 
     blocks: int = Key(default=4, ge=1, le=16, description="blocks, each with a matrix stream; a power of two")
-    lanes: int = Key(default=32, ge=2, le=64,
-                     description="multiply-accumulate units of a block, and rows and columns of a tile; a power of two")
+    lanes: int = Key(
+        default=32,
+        ge=2,
+        le=64,
+        description="multiply-accumulate units of a block, and rows and columns of a tile; a power of two",
+    )
     format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of vectors, matrices and results")
     accumulator: Literal["same", "fp32"] = Key(
-        default="same", description="format of outputs that are being built, to which a tile's sum is rounded too; same: "
-                                    "`format`")
+        default="same",
+        description="format of outputs that are being built, to which a tile's sum is rounded too; same: `format`",
+    )
     max_head_dim: int = Key(default=256, ge=1, le=4096, description="largest head dimension of a command")
     max_tokens: int = Key(default=1 << 17, ge=1, le=1 << 30, description="largest token count of a command")
     guard_bits: int = Key(default=3, ge=1, le=16, description="bits of a tile's sum below the accumulator's precision")
@@ -93,8 +108,10 @@ class Inf2GemvConfig(UnitConfig):
     result_beats: int = Key(default=4, ge=1, le=64, description="finished beats of a block that can wait")
     # Left out at its default, so that configurations keep their hashes.
     fabric: Literal["asic", "xilinx"] = Key(
-        default="asic", exclude_if=lambda value: value == "asic",
-        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains")
+        default="asic",
+        exclude_if=lambda value: value == "asic",
+        description="asic: compressor trees and prefix adders; xilinx: * for DSP blocks and + for carry chains",
+    )
     clock_mhz: float = Key(default=200.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -155,7 +172,8 @@ class Inf2GemvConfig(UnitConfig):
         return Layout.of(
             Field("mode", 1, "0: QK, 1: SV", kinds=GemvMode),
             Field("tokens", self.max_tokens.bit_length(), f"tokens, at most {self.max_tokens}"),
-            Field("head_dim", self.max_head_dim.bit_length(), f"head dimension, at most {self.max_head_dim}"))
+            Field("head_dim", self.max_head_dim.bit_length(), f"head dimension, at most {self.max_head_dim}"),
+        )
 
     @property
     def beat_layout(self) -> Layout:
@@ -166,17 +184,28 @@ class Inf2GemvConfig(UnitConfig):
     def result_layout(self) -> Layout:
         return Layout.of(
             Field("data", self.lanes * self.io.width, "lanes outputs, lane 0 lowest", self.lanes, self.io),
-            Field("last", 1, "last beat of the command"))
+            Field("last", 1, "last beat of the command"),
+        )
 
     def ports(self) -> tuple[Port, ...]:
         blocks = range(self.blocks)
         return (
             Port("command", "in", self.command_layout, "a product of a vector and a matrix"),
-            *(Port(f"vector_{n}", "in", self.beat_layout, f"lanes elements of the query or of probabilities, for block {n}")
-              for n in blocks),
-            *(Port(f"matrix_{n}", "in", self.beat_layout, f"lanes elements of a row of K or V, for block {n}")
-              for n in blocks),
-            Port("result", "out", self.result_layout, "lanes outputs, in order"))
+            *(
+                Port(
+                    f"vector_{n}",
+                    "in",
+                    self.beat_layout,
+                    f"lanes elements of the query or of probabilities, for block {n}",
+                )
+                for n in blocks
+            ),
+            *(
+                Port(f"matrix_{n}", "in", self.beat_layout, f"lanes elements of a row of K or V, for block {n}")
+                for n in blocks
+            ),
+            Port("result", "out", self.result_layout, "lanes outputs, in order"),
+        )
 
     # Work --------------------------------------------------------------------------------------------------------
 
@@ -241,10 +270,7 @@ class Inf2GemvConfig(UnitConfig):
 
 
 #: The accelerator has four blocks of 32 units and FP16 sums. Its clock is not given: 200 MHz is a default.
-PRESETS: dict[str, Inf2GemvConfig] = {
-    "inf2": Inf2GemvConfig(),
-    "inf2-fp32": Inf2GemvConfig(accumulator="fp32"),
-}
+PRESETS: dict[str, Inf2GemvConfig] = {"inf2": Inf2GemvConfig(), "inf2-fp32": Inf2GemvConfig(accumulator="fp32")}
 
 
 class GemvWorkload(Workload):
@@ -254,7 +280,9 @@ class GemvWorkload(Workload):
     tokens: int = Key(default=1024, ge=1, le=1 << 30, description="tokens of the measured commands")
     head_dim: int = Key(default=128, ge=1, le=4096, description="head dimension of the measured commands")
     commands: int = Key(default=4, ge=1, le=256, description="commands of each mode that follow each other")
-    sweep: int = Key(default=1, ge=0, le=1, description="1: measure other head dimensions and token counts too; 0: do not")
+    sweep: int = Key(
+        default=1, ge=0, le=1, description="1: measure other head dimensions and token counts too; 0: do not"
+    )
 
     def check(self, config: Inf2GemvConfig) -> None:
         config.check_command(Gemv(GemvMode.QK, self.tokens, self.head_dim))
@@ -271,8 +299,9 @@ class GemvPoint(Strict):
     row_cycles: int = Key(description="from the first matrix row to the last one, of the busiest block")
     ideal_cycles: int = Key(description="products over the multipliers of all blocks")
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
-    steady: float = Key(description="`ideal_cycles` over `row_cycles`: share of multipliers with a useful product while "
-                                    "rows come")
+    steady: float = Key(
+        description="`ideal_cycles` over `row_cycles`: share of multipliers with a useful product while rows come"
+    )
 
 
 class GemvPaced(MemoryTiming):
@@ -284,11 +313,14 @@ class GemvPaced(MemoryTiming):
     commands: int = Key(description="that follow each other")
     memory_time_ns: float = Key(description="from the first row to the last one, at the memory's own pace")
     cycles: int = Key(description="from the first matrix row to the last result")
-    stall_cycles: int = Key(description="clocks in which a block did not take a row that had come, summed over the blocks")
+    stall_cycles: int = Key(
+        description="clocks in which a block did not take a row that had come, summed over the blocks"
+    )
     ideal_cycles: int = Key(description="products over the multipliers of all blocks")
     rows_per_clock: float = Key(description="rows that the memory gives in a clock while rows come")
-    memory_share: float = Key(description="share of the blocks' clocks, while rows come, in which no row had come for "
-                                          "the block")
+    memory_share: float = Key(
+        description="share of the blocks' clocks, while rows come, in which no row had come for the block"
+    )
     mac_share: float = Key(description="share of the blocks' clocks in which a row was there: the lanes set the pace")
 
 
@@ -297,34 +329,63 @@ class Inf2GemvResult(RateResult, NumericResult):
 
     cycles: int = Key(description="from the first matrix row to the last result, of scores")
     ideal_cycles: int = Key(description="products over the multipliers of all blocks, of scores")
-    stall_cycles: int = Key(description="clocks in which a block did not take a row that it was offered, of scores, summed "
-                                        "over the blocks")
+    stall_cycles: int = Key(
+        description="clocks in which a block did not take a row that it was offered, of scores, summed over the blocks"
+    )
     sv: GemvPoint = Key(description="the attention output")
     qk: GemvPoint = Key(description="the scores")
-    latency_cycles: int = Key(description="from the first matrix row to the result, of a command with a single tile of K")
+    latency_cycles: int = Key(
+        description="from the first matrix row to the result, of a command with a single tile of K"
+    )
     points: list[GemvPoint] = Key(description="other head dimensions and token counts")
-    memory_timing: list[GemvPaced] = Key(description="the measured commands of both modes with rows at the cycles of the "
-                                                     "memory, then the same at other head dimensions")
+    memory_timing: list[GemvPaced] = Key(
+        description="the measured commands of both modes with rows at the cycles of the "
+        "memory, then the same at other head dimensions"
+    )
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("commands", f"{self.qk.commands} of each mode, {workload['tokens']} tokens, head dimension "
-                         f"{workload['head_dim']}"),
-            *((name, f"{one.cycles} cycles, ideal {one.ideal_cycles}; {one.steady:.4f} of the multipliers used while rows "
-                     f"come") for name, one in (("QK", self.qk), ("SV", self.sv))),
+            (
+                "commands",
+                f"{self.qk.commands} of each mode, {workload['tokens']} tokens, head dimension {workload['head_dim']}",
+            ),
+            *(
+                (
+                    name,
+                    f"{one.cycles} cycles, ideal {one.ideal_cycles}; {one.steady:.4f} of the multipliers used while rows "
+                    f"come",
+                )
+                for name, one in (("QK", self.qk), ("SV", self.sv))
+            ),
             ("latency", f"{self.latency_cycles} cycles for one tile of K"),
-            *((f"{one.mode.upper()} from {one.memory}",
-               f"head dimension {one.head_dim}: {one.cycles} cycles, utilisation {one.utilisation:.4f}; bound by the "
-               f"memory in {one.memory_share:.1%} of the clocks, by the lanes in {one.mac_share:.1%}")
-              for one in self.memory_timing),
+            *(
+                (
+                    f"{one.mode.upper()} from {one.memory}",
+                    f"head dimension {one.head_dim}: {one.cycles} cycles, utilisation {one.utilisation:.4f}; bound by the "
+                    f"memory in {one.memory_share:.1%} of the clocks, by the lanes in {one.mac_share:.1%}",
+                )
+                for one in self.memory_timing
+            ),
         ]
 
 
-UNIT = Unit("inf2-gemv", "blocks of multiply-accumulate lanes for scores and attention output beside storage",
-            "INF² (near-storage processing), accelerator", module="inf2_gemv", config=Inf2GemvConfig, presets=PRESETS,
-            generator="bankside.gen.inf2.gemv:Inf2Gemv", model="bankside.models.inf2.gemv:gemv",
-            bench="bankside.cosim.inf2_gemv:bench", page="docs/inf2-gemv.md", workload=GemvWorkload, result=Inf2GemvResult,
-            published=(),
-            trial=Trial({"blocks": 2, "lanes": 4, "max_head_dim": 24, "max_tokens": 255},
-                        {"tokens": 9, "head_dim": 10, "commands": 2, "sweep": 0}))
+UNIT = Unit(
+    "inf2-gemv",
+    "blocks of multiply-accumulate lanes for scores and attention output beside storage",
+    "INF² (near-storage processing), accelerator",
+    module="inf2_gemv",
+    config=Inf2GemvConfig,
+    presets=PRESETS,
+    generator="bankside.gen.inf2.gemv:Inf2Gemv",
+    model="bankside.models.inf2.gemv:gemv",
+    bench="bankside.cosim.inf2_gemv:bench",
+    page="docs/inf2-gemv.md",
+    workload=GemvWorkload,
+    result=Inf2GemvResult,
+    published=(),
+    trial=Trial(
+        {"blocks": 2, "lanes": 4, "max_head_dim": 24, "max_tokens": 255},
+        {"tokens": 9, "head_dim": 10, "commands": 2, "sweep": 0},
+    ),
+)

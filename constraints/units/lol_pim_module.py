@@ -36,23 +36,32 @@ class LolPimModuleConfig(AimModuleConfig):
     def _check(self) -> LolPimModuleConfig:
         dispatcher, channel, hub = self.dispatcher, self.channel, self.hub
         if dispatcher.mask_bits < hub.channels:
-            raise ValueError(f"dispatcher.mask_bits must be at least the hub's channels, {hub.channels}, not "
-                             f"{dispatcher.mask_bits}")
+            raise ValueError(
+                f"dispatcher.mask_bits must be at least the hub's channels, {hub.channels}, not {dispatcher.mask_bits}"
+            )
         own = dispatcher.encoding.operands
         of_channel, of_hub = channel.command_layout.widths, hub.command_layout.widths
         for name in ("column", "bank", "register"):
             if own[name] != of_channel[name]:
-                raise ValueError(f"dispatcher.{name}_bits must be {of_channel[name]}, as wide as the channel's {name}, not "
-                                 f"{own[name]}")
+                raise ValueError(
+                    f"dispatcher.{name}_bits must be {of_channel[name]}, as wide as the channel's {name}, not "
+                    f"{own[name]}"
+                )
         if own["gpr"] != of_hub["gpr"]:
-            raise ValueError(f"dispatcher.gpr_bits must be {of_hub['gpr']}, for the hub's {hub.registers} registers, not "
-                             f"{own['gpr']}")
+            raise ValueError(
+                f"dispatcher.gpr_bits must be {of_hub['gpr']}, for the hub's {hub.registers} registers, not "
+                f"{own['gpr']}"
+            )
         if not own["opsize"] == of_channel["opsize"] == of_hub["opsize"]:
-            raise ValueError(f"dispatcher.opsize_bits and channel.opsize_bits must be {of_hub['opsize']}, for the hub's "
-                             f"{hub.max_elements} elements, not {own['opsize']} and {of_channel['opsize']}")
+            raise ValueError(
+                f"dispatcher.opsize_bits and channel.opsize_bits must be {of_hub['opsize']}, for the hub's "
+                f"{hub.max_elements} elements, not {own['opsize']} and {of_channel['opsize']}"
+            )
         if own["gpr"] < max(of_channel["column"], of_channel["element"], of_channel["function"]):
-            raise ValueError(f"dispatcher.gpr_bits must be at least {max(of_channel['column'], of_channel['element'], 3)}, "
-                             f"for a column of the global buffer, an element and a function, not {own['gpr']}")
+            raise ValueError(
+                f"dispatcher.gpr_bits must be at least {max(of_channel['column'], of_channel['element'], 3)}, "
+                f"for a column of the global buffer, an element and a function, not {own['gpr']}"
+            )
         return self
 
     @property
@@ -66,8 +75,11 @@ class LolPimModuleConfig(AimModuleConfig):
 #: One channel of a module; in the partitioning of the baseline (section 4) a head has a channel to itself. 512 KB of
 #: registers, buffers of 96 KB (Table 5). A module of 16 channels has more input bits than Amaranth allows in a module.
 PRESETS: dict[str, LolPimModuleConfig] = {
-    "lol-pim-channel": LolPimModuleConfig(channel=AimChannelConfig(buffering="single", opsize_bits=18),
-                                          hub=HUBS["lol-pim"].model_copy(update={"channels": 1}))}
+    "lol-pim-channel": LolPimModuleConfig(
+        channel=AimChannelConfig(buffering="single", opsize_bits=18),
+        hub=HUBS["lol-pim"].model_copy(update={"channels": 1}),
+    )
+}
 
 
 class DecodeCase(Strict):
@@ -86,8 +98,9 @@ class LolPimModuleResult(NumericResult):
 
     commands: int = Key(description="of the measured attention")
     cycles: int = Key(description="at the memory's pace, from its first command to its last result")
-    ideal_cycles: int = Key(description="column accesses of its products, one a clock, including products of scores "
-                                         "that are never read")
+    ideal_cycles: int = Key(
+        description="column accesses of its products, one a clock, including products of scores that are never read"
+    )
     stall_cycles: int = Key(description="`cycles` less `ideal_cycles`")
     utilisation: float = Key(description="`ideal_cycles` over `cycles`")
     time_ns: float = Key(description="`cycles` in ns")
@@ -99,20 +112,53 @@ class LolPimModuleResult(NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("attention", f"{self.cycles} cycles at the memory's pace ({self.time_ns:.0f} ns; its commands alone take "
-                          f"{self.memory_time_ns:.0f} ns), {self.full_rate_cycles} with a memory that is always ready"),
+            (
+                "attention",
+                f"{self.cycles} cycles at the memory's pace ({self.time_ns:.0f} ns; its commands alone take "
+                f"{self.memory_time_ns:.0f} ns), {self.full_rate_cycles} with a memory that is always ready",
+            ),
         ]
 
 
-UNIT = Unit("lol-pim-module", "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
-            "LoL-PIM section 2.2", module="lol_pim_module", config=LolPimModuleConfig, presets=PRESETS,
-            generator="bankside.gen.lolpim.module:LolPimModule", model="bankside.models.lolpim.device:LolPimModel",
-            bench="bankside.cosim.lol_pim_module:bench", page="docs/lol-pim-module.md", workload=AimAttention,
-            result=LolPimModuleResult, published=(),
-            trial=Trial({"dispatcher.command_bytes": 4096, "dispatcher.table_entries": 64, "dispatcher.slots": 3,
-                         "dispatcher.row_bits": 6, "dispatcher.entry_bits": 8, "dispatcher.mask_bits": 1,
-                         "dispatcher.column_bits": 3, "dispatcher.bank_bits": 2, "dispatcher.gpr_bits": 7,
-                         "dispatcher.opsize_bits": 9, "channel.banks": 4, "channel.lanes": 4, "channel.buffer_bytes": 64,
-                         "channel.max_beats": 1024, "channel.table_entries": 16, "channel.opsize_bits": 9,
-                         "channel.acc_format": "bf16", "channel.depth": 4, "hub.channels": 1, "hub.lanes": 4,
-                         "hub.gpr_bytes": 1024, "hub.max_elements": 256}, {"tokens": 10, "head_dim": 8}))
+UNIT = Unit(
+    "lol-pim-module",
+    "dispatcher, channels of AiM memories and hub of a module; its bench is attention of a head",
+    "LoL-PIM section 2.2",
+    module="lol_pim_module",
+    config=LolPimModuleConfig,
+    presets=PRESETS,
+    generator="bankside.gen.lolpim.module:LolPimModule",
+    model="bankside.models.lolpim.device:LolPimModel",
+    bench="bankside.cosim.lol_pim_module:bench",
+    page="docs/lol-pim-module.md",
+    workload=AimAttention,
+    result=LolPimModuleResult,
+    published=(),
+    trial=Trial(
+        {
+            "dispatcher.command_bytes": 4096,
+            "dispatcher.table_entries": 64,
+            "dispatcher.slots": 3,
+            "dispatcher.row_bits": 6,
+            "dispatcher.entry_bits": 8,
+            "dispatcher.mask_bits": 1,
+            "dispatcher.column_bits": 3,
+            "dispatcher.bank_bits": 2,
+            "dispatcher.gpr_bits": 7,
+            "dispatcher.opsize_bits": 9,
+            "channel.banks": 4,
+            "channel.lanes": 4,
+            "channel.buffer_bytes": 64,
+            "channel.max_beats": 1024,
+            "channel.table_entries": 16,
+            "channel.opsize_bits": 9,
+            "channel.acc_format": "bf16",
+            "channel.depth": 4,
+            "hub.channels": 1,
+            "hub.lanes": 4,
+            "hub.gpr_bytes": 1024,
+            "hub.max_elements": 256,
+        },
+        {"tokens": 10, "head_dim": 8},
+    ),
+)

@@ -20,8 +20,15 @@ from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import UNIT as RU
 from .pam_ru import MergeResult, PamRuConfig
 
-__all__ = ["PRESETS", "SMALL", "UNIT", "CompositionResult", "CompositionTiming", "CompositionWorkload",
-           "PamBankGroupConfig"]
+__all__ = [
+    "PRESETS",
+    "SMALL",
+    "UNIT",
+    "CompositionResult",
+    "CompositionTiming",
+    "CompositionWorkload",
+    "PamBankGroupConfig",
+]
 
 
 class PamBankGroupConfig(UnitConfig):
@@ -36,8 +43,13 @@ class PamBankGroupConfig(UnitConfig):
 
     @model_validator(mode="after")
     def _check(self) -> PamBankGroupConfig:
-        for sends, takes in (("lanes", "source_lanes"), ("format", "format"), ("acc_format", "acc_format"),
-                             ("score_format", "score_format"), ("queries", "queries")):
+        for sends, takes in (
+            ("lanes", "source_lanes"),
+            ("format", "format"),
+            ("acc_format", "acc_format"),
+            ("score_format", "score_format"),
+            ("queries", "queries"),
+        ):
             a, b = getattr(self.processing, sends), getattr(self.reduction, takes)
             if a != b:
                 raise ValueError(f"processing.{sends} {a} must be reduction.{takes}, which is {b}")
@@ -69,9 +81,11 @@ class PamBankGroupConfig(UnitConfig):
     @property
     def query_layout(self) -> Layout:
         """A beat of Q, and the units that get it."""
-        query, = (port for port in self.processing.ports() if port.name == "query")
-        return Layout.of(*(dataclasses.replace(field, name="data", meaning=query.meaning) for field in query.layout.fields),
-                         self._select)
+        (query,) = (port for port in self.processing.ports() if port.name == "query")
+        return Layout.of(
+            *(dataclasses.replace(field, name="data", meaning=query.meaning) for field in query.layout.fields),
+            self._select,
+        )
 
     @property
     def _select(self) -> Field:
@@ -79,19 +93,24 @@ class PamBankGroupConfig(UnitConfig):
 
     def feeds(self) -> tuple[Port, ...]:
         """Streams of K and V: one for each processing unit."""
-        kv, = (port for port in self.processing.ports() if port.name == "kv")
+        (kv,) = (port for port in self.processing.ports() if port.name == "kv")
         return tuple(dataclasses.replace(kv, name=f"kv_{n}") for n in range(self.units))
 
     def ports(self) -> tuple[Port, ...]:
-        return (Port("command", "in", self.command_layout, "one decode step"),
-                Port("query", "in", self.query_layout, "a beat of Q"),
-                self.reduction.command_port("merge"), self.reduction.result_port(), *self.feeds())
+        return (
+            Port("command", "in", self.command_layout, "one decode step"),
+            Port("query", "in", self.query_layout, "a beat of Q"),
+            self.reduction.command_port("merge"),
+            self.reduction.result_port(),
+            *self.feeds(),
+        )
 
 
 #: A bank group of an HBM or a DDR die. pam-hbm-gqa4 and pam-hbm-gqa8 have this project's units of several queries.
 PRESETS: dict[str, PamBankGroupConfig] = {
     name: PamBankGroupConfig(processing=PU_PRESETS[name], reduction=RU_PRESETS[name])
-    for name in ("pam-hbm", "pam-ddr", "pam-hbm-gqa4", "pam-hbm-gqa8")}
+    for name in ("pam-hbm", "pam-ddr", "pam-hbm-gqa4", "pam-hbm-gqa8")
+}
 
 
 class CompositionWorkload(AttentionWorkload):
@@ -111,7 +130,9 @@ class CompositionResult(MergeResult):
     """Measurements of the bench of a composition of processing and reduction units."""
 
     units: int = Key(description="processing units")
-    stall_cycles: int = Key(description="most clocks in which a beat that a stream offered within a phase was not taken")
+    stall_cycles: int = Key(
+        description="most clocks in which a beat that a stream offered within a phase was not taken"
+    )
     drain_cycles: int = Key(description="from the last beat of K and V to the last result beat")
     memory_timing: CompositionTiming = Key(description="the same step with data at the cycles of the memory")
 
@@ -122,9 +143,19 @@ class CompositionResult(MergeResult):
 #: Small units, two to a group.
 SMALL = {**PU.trial.within("processing"), **RU.trial.within("reduction")}
 
-UNIT = Unit("pam-bank-group", "processing units of a bank group and their reduction unit", "PAM (MICRO 2025) section 5.2.2",
-            module="pam_bank_group", config=PamBankGroupConfig, presets=PRESETS,
-            generator="bankside.gen.pam.bank_group:PamBankGroup",
-            model="bankside.models.pam.compositions:group_attention", bench="bankside.cosim.pam_compositions:bench",
-            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=(),
-            trial=Trial(SMALL, {"tokens": 11, "head_dim": 8}))
+UNIT = Unit(
+    "pam-bank-group",
+    "processing units of a bank group and their reduction unit",
+    "PAM (MICRO 2025) section 5.2.2",
+    module="pam_bank_group",
+    config=PamBankGroupConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.bank_group:PamBankGroup",
+    model="bankside.models.pam.compositions:group_attention",
+    bench="bankside.cosim.pam_compositions:bench",
+    page="docs/pam-compositions.md",
+    workload=CompositionWorkload,
+    result=CompositionResult,
+    published=(),
+    trial=Trial(SMALL, {"tokens": 11, "head_dim": 8}),
+)

@@ -49,16 +49,28 @@ class PamSliceConfig(PamBankGroupConfig):
 
 def _slice(name: str) -> PamSliceConfig:
     group, tree = GROUP_PRESETS[name], TREE_PRESETS[name]
-    return PamSliceConfig(processing=group.processing, reduction=group.reduction, groups=tree.inputs, fan_in=tree.fan_in)
+    return PamSliceConfig(
+        processing=group.processing, reduction=group.reduction, groups=tree.inputs, fan_in=tree.fan_in
+    )
 
 
 #: A channel of an HBM stack with the units of the logic die that serve it; a DIMM with its central buffer.
 PRESETS: dict[str, PamSliceConfig] = {name: _slice(name) for name in TREE_PRESETS if name in GROUP_PRESETS}
 
 
-UNIT = Unit("pam-hbm-slice", "bank groups of a channel (or DIMM) and the tree that merges their results",
-            "PAM (MICRO 2025) section 5.2.2",
-            module="pam_hbm_slice", config=PamSliceConfig, presets=PRESETS, generator="bankside.gen.pam.slice:PamSlice",
-            model="bankside.models.pam.compositions:slice_attention", bench="bankside.cosim.pam_compositions:bench",
-            page="docs/pam-compositions.md", workload=CompositionWorkload, result=CompositionResult, published=(),
-            trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}))
+UNIT = Unit(
+    "pam-hbm-slice",
+    "bank groups of a channel (or DIMM) and the tree that merges their results",
+    "PAM (MICRO 2025) section 5.2.2",
+    module="pam_hbm_slice",
+    config=PamSliceConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.slice:PamSlice",
+    model="bankside.models.pam.compositions:slice_attention",
+    bench="bankside.cosim.pam_compositions:bench",
+    page="docs/pam-compositions.md",
+    workload=CompositionWorkload,
+    result=CompositionResult,
+    published=(),
+    trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}),
+)

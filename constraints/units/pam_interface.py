@@ -20,8 +20,17 @@ from ..document import Strict
 from ..errors import ConfigError
 from ..pam_layout import TIERS, TierFormat
 
-__all__ = ["PRESETS", "SIDES", "UNIT", "Fragment", "MemorySide", "PamInterfaceConfig", "PamInterfaceResult",
-           "PatternFigures", "TransferWorkload"]
+__all__ = [
+    "PRESETS",
+    "SIDES",
+    "UNIT",
+    "Fragment",
+    "MemorySide",
+    "PamInterfaceConfig",
+    "PamInterfaceResult",
+    "PatternFigures",
+    "TransferWorkload",
+]
 
 
 @dataclass(frozen=True)
@@ -48,8 +57,11 @@ class MemorySide(Strict):
     port_bytes: int = Key(description="bytes of a beat of the data port, of each chip; an access is one or more beats")
     groups: int = Key(le=1 << 16, description="groups that the interface reaches, of all its channels")
     lockstep: int = Key(description="neighbouring groups that share commands and open rows")
-    chips: int = Key(default=1, description="neighbouring groups that every command reaches, each with bytes of its own: "
-                                              "the chips of a rank (then as many as lockstep), or 1")
+    chips: int = Key(
+        default=1,
+        description="neighbouring groups that every command reaches, each with bytes of its own: "
+        "the chips of a rank (then as many as lockstep), or 1",
+    )
     banks: int = Key(le=64, description="banks (dies) of a group")
     rows: int = Key(le=1 << 32, description="rows (pages) of a bank")
     row_bytes: int = Key(le=1 << 24, description="bytes of a row (page)")
@@ -62,10 +74,10 @@ class MemorySide(Strict):
     windows: int = Key(description="ranks: sets of neighbouring banks for which activations are counted")
     read_bank_cycles: int = Key(ge=1, le=1 << 20, description="clocks between openings in a bank, for reads (tRC)")
     write_bank_cycles: int = Key(ge=1, le=1 << 20, description="the same for writes")
-    read_recovery_cycles: int = Key(ge=1, le=1 << 20,
-                                      description="clocks from a row's last read to another row (tRTP, tRP)")
-    write_recovery_cycles: int = Key(ge=1, le=1 << 20,
-                                       description="the same for writes (tCWL, burst, tWR, tRP)")
+    read_recovery_cycles: int = Key(
+        ge=1, le=1 << 20, description="clocks from a row's last read to another row (tRTP, tRP)"
+    )
+    write_recovery_cycles: int = Key(ge=1, le=1 << 20, description="the same for writes (tCWL, burst, tWR, tRP)")
     activate_cycles: int = Key(ge=1, le=255, description="clocks between openings in a rank (tRRD)")
     window_cycles: int = Key(ge=0, le=1023, description="clocks in which a rank opens at most four rows (tFAW); 0: any")
 
@@ -83,36 +95,65 @@ class MemorySide(Strict):
 
     @model_validator(mode="after")
     def _check(self) -> MemorySide:
-        for name in ("port_bytes", "groups", "lockstep", "banks", "rows", "row_bytes", "access_bytes", "tile_tokens",
-                     "key_run", "value_run", "interleave", "windows"):
+        for name in (
+            "port_bytes",
+            "groups",
+            "lockstep",
+            "banks",
+            "rows",
+            "row_bytes",
+            "access_bytes",
+            "tile_tokens",
+            "key_run",
+            "value_run",
+            "interleave",
+            "windows",
+        ):
             value = getattr(self, name)
             if value < 1 or value & (value - 1):
                 raise ValueError(f"{name} of '{self.format}' must be a power of two, not {value}")
         if self.rows < 2:
             raise ValueError(f"rows of '{self.format}' must be at least 2, not {self.rows}")
         if self.port_bytes > self.access_bytes:
-            raise ValueError(f"port_bytes of '{self.format}' must be at most its access_bytes ({self.access_bytes}), "
-                             f"not {self.port_bytes}")
+            raise ValueError(
+                f"port_bytes of '{self.format}' must be at most its access_bytes ({self.access_bytes}), "
+                f"not {self.port_bytes}"
+            )
         if self.chips not in (1, self.lockstep):
             raise ValueError(f"chips of '{self.format}' must be 1 or its lockstep ({self.lockstep}), not {self.chips}")
         if self.windows > self.bank_states:
-            raise ValueError(f"windows of '{self.format}' must be at most its {self.bank_states} banks, not {self.windows}")
+            raise ValueError(
+                f"windows of '{self.format}' must be at most its {self.bank_states} banks, not {self.windows}"
+            )
         _ = self.layout  # its own conditions
         return self
 
     @property
     def layout(self) -> TierFormat:
         """The map. All groups are in one channel of it."""
-        return TierFormat(name=self.format, memory=self.format, channels=1, levels={"group": self.groups},
-                          lockstep=self.lockstep, banks=self.banks, rows=self.rows, row_bytes=self.row_bytes,
-                          access_bytes=self.access_bytes, tile_tokens=self.tile_tokens, key_run=self.key_run,
-                          value_run=self.value_run, split=self.split, interleave=self.interleave)
+        return TierFormat(
+            name=self.format,
+            memory=self.format,
+            channels=1,
+            levels={"group": self.groups},
+            lockstep=self.lockstep,
+            banks=self.banks,
+            rows=self.rows,
+            row_bytes=self.row_bytes,
+            access_bytes=self.access_bytes,
+            tile_tokens=self.tile_tokens,
+            key_run=self.key_run,
+            value_run=self.value_run,
+            split=self.split,
+            interleave=self.interleave,
+        )
 
     @property
     def commands(self) -> MemorySide:
         """The same memory as commands see it: groups that one command reaches together are one group."""
-        return self.model_copy(update={"groups": self.groups // self.chips, "lockstep": self.lockstep // self.chips,
-                                       "chips": 1})
+        return self.model_copy(
+            update={"groups": self.groups // self.chips, "lockstep": self.lockstep // self.chips, "chips": 1}
+        )
 
     @property
     def bank_states(self) -> int:
@@ -132,15 +173,22 @@ class MemorySide(Strict):
     def location_layout(self) -> Layout:
         """Place of an access."""
         return Layout.of(
-            Field("group", _bits(self.groups), "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group; SSD: "
-                                               "channel)"),
-            Field("bank", _bits(self.banks), "bank (die) in the group"), Field("row", _bits(self.rows), "row (page)"),
-            Field("column", _bits(self.columns), "access within the row"))
+            Field(
+                "group",
+                _bits(self.groups),
+                "group (HBM: pseudo-channel, rank, bank group; DDR: rank, bank group; SSD: channel)",
+            ),
+            Field("bank", _bits(self.banks), "bank (die) in the group"),
+            Field("row", _bits(self.rows), "row (page)"),
+            Field("column", _bits(self.columns), "access within the row"),
+        )
 
     def place_fields(self, token_bytes: int, prefix: str = "", what: str = "it is at") -> tuple[Field, Field]:
         """Where a token lies: its group and its slot there."""
-        return (Field(f"{prefix}group", _bits(self.groups), f"group that {what}"),
-                Field(f"{prefix}slot", _bits(self.layout.slots_of_group(token_bytes)), "its number in that group"))
+        return (
+            Field(f"{prefix}group", _bits(self.groups), f"group that {what}"),
+            Field(f"{prefix}slot", _bits(self.layout.slots_of_group(token_bytes)), "its number in that group"),
+        )
 
     def fragments(self, token_bytes: int) -> list[Fragment]:
         """The rows of a token in ascending order, each with its accesses."""
@@ -162,8 +210,21 @@ def _fragments(side: MemorySide, token_bytes: int) -> list[Fragment]:
 
 def _side(name: str, **more: Any) -> dict[str, Any]:
     tier = TIERS[name]
-    same = {key: getattr(tier, key) for key in ("lockstep", "banks", "rows", "row_bytes", "access_bytes", "tile_tokens",
-                                                "key_run", "value_run", "split", "interleave")}
+    same = {
+        key: getattr(tier, key)
+        for key in (
+            "lockstep",
+            "banks",
+            "rows",
+            "row_bytes",
+            "access_bytes",
+            "tile_tokens",
+            "key_run",
+            "value_run",
+            "split",
+            "interleave",
+        )
+    }
     return {"format": name, "groups": tier.groups, **same, **more}
 
 
@@ -174,12 +235,40 @@ def _side(name: str, **more: Any) -> dict[str, Any]:
 #: That request waits until no token has come for the page in the time that a whole page takes at the bus (16 KiB at 2.4
 #: GB/s).
 _SIDES: dict[str, dict[str, Any]] = {
-    "hbm": _side("hbm", port_bytes=32, windows=4, read_bank_cycles=49, write_bank_cycles=49, read_recovery_cycles=21,
-                 write_recovery_cycles=37, activate_cycles=2, window_cycles=30),
-    "ddr": _side("ddr", port_bytes=8, chips=8, windows=2, read_bank_cycles=48, write_bank_cycles=48,
-                 read_recovery_cycles=23, write_recovery_cycles=43, activate_cycles=3, window_cycles=17),
-    "ssd": _side("ssd", port_bytes=32, windows=1, read_bank_cycles=30_000, write_bank_cycles=1, read_recovery_cycles=1,
-                 write_recovery_cycles=6827, activate_cycles=1, window_cycles=0),
+    "hbm": _side(
+        "hbm",
+        port_bytes=32,
+        windows=4,
+        read_bank_cycles=49,
+        write_bank_cycles=49,
+        read_recovery_cycles=21,
+        write_recovery_cycles=37,
+        activate_cycles=2,
+        window_cycles=30,
+    ),
+    "ddr": _side(
+        "ddr",
+        port_bytes=8,
+        chips=8,
+        windows=2,
+        read_bank_cycles=48,
+        write_bank_cycles=48,
+        read_recovery_cycles=23,
+        write_recovery_cycles=43,
+        activate_cycles=3,
+        window_cycles=17,
+    ),
+    "ssd": _side(
+        "ssd",
+        port_bytes=32,
+        windows=1,
+        read_bank_cycles=30_000,
+        write_bank_cycles=1,
+        read_recovery_cycles=1,
+        write_recovery_cycles=6827,
+        activate_cycles=1,
+        window_cycles=0,
+    ),
 }
 
 SIDES: dict[str, MemorySide] = {name: MemorySide.model_validate(values) for name, values in _SIDES.items()}
@@ -192,8 +281,12 @@ class PamInterfaceConfig(UnitConfig):
     destination: MemorySide = Key(default=SIDES["ddr"], description="memory that is written: a name or a mapping")
     token_bytes: int = Key(default=512, le=1 << 20, description="bytes of a KV token: K and V of one head")
     buffer_tokens: int = Key(default=128, ge=1, le=1024, description="tokens that the re-layout buffer holds")
-    reorder_depth: int = Key(default=16, ge=1, le=64, description="reads among which the next is chosen: tokens, or "
-                                                                    "bundles of tokens that share their commands")
+    reorder_depth: int = Key(
+        default=16,
+        ge=1,
+        le=64,
+        description="reads among which the next is chosen: tokens, or bundles of tokens that share their commands",
+    )
     write_depth: int = Key(default=16, ge=1, le=64, description="the same for writes")
     hit_limit: int = Key(default=64, ge=1, le=4096, description="row hits in succession while a row could be opened")
     reads_in_flight: int = Key(default=64, ge=1, le=4096, description="read commands whose data have not all come")
@@ -213,8 +306,10 @@ class PamInterfaceConfig(UnitConfig):
                 raise ValueError(str(error)) from None
             rows = len(side.fragments(self.token_bytes))
             if rows > 64:
-                raise ValueError(f"a token of {self.token_bytes} bytes lies in {rows} rows of '{side.format}'; "
-                                 "at most 64 are handled")
+                raise ValueError(
+                    f"a token of {self.token_bytes} bytes lies in {rows} rows of '{side.format}'; "
+                    "at most 64 are handled"
+                )
         return self
 
     @property
@@ -245,11 +340,17 @@ class PamInterfaceConfig(UnitConfig):
     @property
     def descriptor_layout(self) -> Layout:
         """One token to move: its place in the source, its place in the destination, and a name for its completion."""
-        more = (Field("more", 1, "the next descriptor is of the same bundle: same commands in the memory with several "
-                                 "chips"),)
-        return Layout.of(*self.source.place_fields(self.token_bytes, "source_", "it is read from"),
-                         *self.destination.place_fields(self.token_bytes, "destination_", "it is written to"),
-                         Field("tag", self.tag_bits, "name for its completion"), *(more if self.chips > 1 else ()))
+        more = (
+            Field(
+                "more", 1, "the next descriptor is of the same bundle: same commands in the memory with several chips"
+            ),
+        )
+        return Layout.of(
+            *self.source.place_fields(self.token_bytes, "source_", "it is read from"),
+            *self.destination.place_fields(self.token_bytes, "destination_", "it is written to"),
+            Field("tag", self.tag_bits, "name for its completion"),
+            *(more if self.chips > 1 else ()),
+        )
 
     @property
     def read_layout(self) -> Layout:
@@ -267,15 +368,21 @@ class PamInterfaceConfig(UnitConfig):
     def beat_layout(self) -> Layout:
         """Beat of the data to write."""
         side = self.destination
-        return Layout.of(Field("data", 8 * side.port_bytes * side.chips, "bytes, the first lowest"),
-                         Field("last", 1, "last beat of its command"))
+        return Layout.of(
+            Field("data", 8 * side.port_bytes * side.chips, "bytes, the first lowest"),
+            Field("last", 1, "last beat of its command"),
+        )
 
     def ports(self) -> tuple[Port, ...]:
         return (
             Port("descriptor", "in", self.descriptor_layout, "a KV token to move"),
             Port("read", "out", self.read_layout, "a read command"),
-            Port("read_data", "in", Layout.plain(8 * self.source.port_bytes * self.source.chips),
-                 "data read, first byte lowest, in the order of the commands"),
+            Port(
+                "read_data",
+                "in",
+                Layout.plain(8 * self.source.port_bytes * self.source.chips),
+                "data read, first byte lowest, in the order of the commands",
+            ),
             Port("write", "out", self.write_layout, "a write command"),
             Port("write_data", "out", self.beat_layout, "data to write, in the order of the commands"),
             Port("done", "out", Layout.plain(self.tag_bits), "tag of a token whose last beat has left"),
@@ -288,14 +395,19 @@ _DEPTH = {"hbm": 32, "ddr": 16, "ssd": 32}
 
 #: Every ordered pair of tiers.
 PRESETS: dict[str, PamInterfaceConfig] = {
-    f"{a}-{b}": PamInterfaceConfig(source=SIDES[a], destination=SIDES[b], reorder_depth=_DEPTH[a], write_depth=_DEPTH[b])
-    for a, b in permutations(("hbm", "ddr", "ssd"), 2)}
+    f"{a}-{b}": PamInterfaceConfig(
+        source=SIDES[a], destination=SIDES[b], reorder_depth=_DEPTH[a], write_depth=_DEPTH[b]
+    )
+    for a, b in permutations(("hbm", "ddr", "ssd"), 2)
+}
 
 
 class TransferWorkload(Workload):
     """Transfers in several patterns."""
 
-    tokens: int = Key(default=512, ge=1, le=1 << 20, description="tokens of each pattern; fewer where the memory is slow")
+    tokens: int = Key(
+        default=512, ge=1, le=1 << 20, description="tokens of each pattern; fewer where the memory is slow"
+    )
 
 
 class PatternFigures(Strict):
@@ -319,8 +431,9 @@ class PamInterfaceResult(SimResult):
 
     cycles: int = Key(description="of the pattern sequential")
     utilisation: float = Key(description="fraction of the pattern sequential")
-    rate_fraction: float = Key(description="fraction of the pattern random, at most 1; a scheduler swaps tokens at "
-                                           "random places")
+    rate_fraction: float = Key(
+        description="fraction of the pattern random, at most 1; a scheduler swaps tokens at random places"
+    )
     patterns: dict[str, PatternFigures] = Key(description="each pattern of places, at full speed")
     cpu_quoted_ratio: float = Key(description="quoted time of the CPU path over the time of the pattern sequential")
 
@@ -328,16 +441,42 @@ class PamInterfaceResult(SimResult):
         verdict = verdict_text(self, "every byte right, every command in the model's order", "DIFFER")
         return [
             ("compared", f"{self.vectors} writes in {len(self.runs)} runs: {verdict}"),
-            *((name, f"{p.tokens} tokens in {p.time_ns:.0f} ns, {p.gb_per_s:.3f} GB/s, {p.fraction:.3f} of the slower "
-                     f"memory's own rate; the CPU path takes {p.cpu_ratio:.1f} times as long")
-              for name, p in self.patterns.items()),
+            *(
+                (
+                    name,
+                    f"{p.tokens} tokens in {p.time_ns:.0f} ns, {p.gb_per_s:.3f} GB/s, {p.fraction:.3f} of the slower "
+                    f"memory's own rate; the CPU path takes {p.cpu_ratio:.1f} times as long",
+                )
+                for name, p in self.patterns.items()
+            ),
         ]
 
 
-UNIT = Unit("pam-interface", "transfer of KV tokens between memory tiers of different layout",
-            "PAM (MICRO 2025) section 6.2", module="pam_interface", config=PamInterfaceConfig, presets=PRESETS,
-            generator="bankside.gen.pam.interface:PamInterface", model="bankside.models.pam.interface:transfer",
-            bench="bankside.cosim.pam_interface:bench", page="docs/pam-interface.md", workload=TransferWorkload,
-            result=PamInterfaceResult, published=("ddr-ssd",),
-            trial=Trial({"source.groups": 2, "source.windows": 1, "destination.groups": 16, "destination.windows": 1,
-                         "reorder_depth": 8, "write_depth": 4, "buffer_tokens": 32, "reads_in_flight": 16}, {"tokens": 8}))
+UNIT = Unit(
+    "pam-interface",
+    "transfer of KV tokens between memory tiers of different layout",
+    "PAM (MICRO 2025) section 6.2",
+    module="pam_interface",
+    config=PamInterfaceConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.interface:PamInterface",
+    model="bankside.models.pam.interface:transfer",
+    bench="bankside.cosim.pam_interface:bench",
+    page="docs/pam-interface.md",
+    workload=TransferWorkload,
+    result=PamInterfaceResult,
+    published=("ddr-ssd",),
+    trial=Trial(
+        {
+            "source.groups": 2,
+            "source.windows": 1,
+            "destination.groups": 16,
+            "destination.windows": 1,
+            "reorder_depth": 8,
+            "write_depth": 4,
+            "buffer_tokens": 32,
+            "reads_in_flight": 16,
+        },
+        {"tokens": 8},
+    ),
+)

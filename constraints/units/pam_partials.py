@@ -11,16 +11,23 @@ from ..contract import Field, Layout, UnitConfig
 from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat
 
-__all__ = ["Kind", "PartialKind", "PartialUnitConfig", "ScoringKind", "check_power_of_two", "partial_layout",
-           "queries_field"]
+__all__ = [
+    "Kind",
+    "PartialKind",
+    "PartialUnitConfig",
+    "ScoringKind",
+    "check_power_of_two",
+    "partial_layout",
+    "queries_field",
+]
 
 
 class PartialKind(IntEnum):
     """Contents of a beat of a partial result."""
 
-    OUTPUT = 0   #: elements of the unnormalised output O
+    OUTPUT = 0  #: elements of the unnormalised output O
     MAXIMUM = 1  #: the row maximum m in the lowest bits, above it the scale
-    SUM = 2      #: the sum l in the lowest bits
+    SUM = 2  #: the sum l in the lowest bits
     LOG_SUM = 3  #: m + ln l in the lowest bits, in the place of the sum
 
 
@@ -31,16 +38,28 @@ Kind = IntEnum("Kind", {one.name: one.value for one in PartialKind if one is not
 ScoringKind = IntEnum("ScoringKind", {**{one.name: one.value for one in Kind}, "SCORE": 3})  # type: ignore[misc]
 
 
-def partial_layout(lanes: int, io: FloatFormat, kinds: type[IntEnum] = PartialKind, *, data: str, kind: str, last: str,
-                   final: str, queries: int = 1) -> Layout:
+def partial_layout(
+    lanes: int,
+    io: FloatFormat,
+    kinds: type[IntEnum] = PartialKind,
+    *,
+    data: str,
+    kind: str,
+    last: str,
+    final: str,
+    queries: int = 1,
+) -> Layout:
     """Beat of a partial result with ``lanes`` elements of O; the texts are the meanings of its fields.
 
     With several ``queries``, a beat has the number of its query.
     """
-    return Layout.of(Field("data", lanes * io.width, data, lanes, io), Field("kind", 2, kind, kinds=kinds),
-                     Field("last", 1, last), Field("final", 1, final),
-                     *([Field("query", (queries - 1).bit_length(), "query that the beat belongs to")]
-                       if queries > 1 else []))
+    return Layout.of(
+        Field("data", lanes * io.width, data, lanes, io),
+        Field("kind", 2, kind, kinds=kinds),
+        Field("last", 1, last),
+        Field("final", 1, final),
+        *([Field("query", (queries - 1).bit_length(), "query that the beat belongs to")] if queries > 1 else []),
+    )
 
 
 def queries_field(queries: int) -> list[Field]:
@@ -96,5 +115,7 @@ class PartialUnitConfig(UnitConfig):
     def check_head_dim(self, head_dim: int) -> None:
         """Raise :exc:`ConfigError` if this configuration can't take heads of ``head_dim`` elements."""
         if head_dim % self.lanes or not self.lanes <= head_dim <= self.max_head_dim:
-            raise ConfigError(f"head dimension must be a multiple of {self.lanes} (lanes) in {self.lanes}.."
-                              f"{self.max_head_dim}, not {head_dim}")
+            raise ConfigError(
+                f"head dimension must be a multiple of {self.lanes} (lanes) in {self.lanes}.."
+                f"{self.max_head_dim}, not {head_dim}"
+            )

@@ -71,40 +71,60 @@ class PamPuConfig(PartialUnitConfig):
 
     lanes: int = Key(default=16, ge=2, le=64, description="multipliers; elements of one column burst")
     # At 1, the value stands in no document: the unit is the one that had no such parameter.
-    queries: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
-                       description="most queries of a step, which share each burst of K and V")
-    multipliers_per_lane: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
-                                    description="multipliers of a lane: queries that a burst meets in one clock")
+    queries: int = Key(
+        default=1,
+        ge=1,
+        le=8,
+        exclude_if=lambda value: value == 1,
+        description="most queries of a step, which share each burst of K and V",
+    )
+    multipliers_per_lane: int = Key(
+        default=1,
+        ge=1,
+        le=8,
+        exclude_if=lambda value: value == 1,
+        description="multipliers of a lane: queries that a burst meets in one clock",
+    )
     format: Literal["fp16", "bf16"] = Key(default="fp16", description="format of Q, K, V, of probabilities and of O")
     acc_format: Literal["fp32", "fp16", "bf16"] = Key(
-        default="fp32", description="precision of accumulation: width of the aligned accumulators")
+        default="fp32", description="precision of accumulation: width of the aligned accumulators"
+    )
     score_format: Literal["fp32", "fp16", "bf16"] = Key(
-        default="fp32", description="format of scores, of the row maximum m and between query slices")
+        default="fp32", description="format of scores, of the row maximum m and between query slices"
+    )
     buffer_bytes: int = Key(default=512, ge=8, le=1 << 20, description="local staging buffer")
     query_bytes: int = Key(default=256, ge=4, le=1 << 20, description="share of the buffer that holds the query")
     score_storage: Literal["separate", "buffer"] = Key(
-        default="separate", description="whether scores are kept beside the buffer or in it")
+        default="separate", description="whether scores are kept beside the buffer or in it"
+    )
     tile_tokens: int = Key(default=32, ge=1, le=65536, description="tokens of one softmax tile")
     score_tiles: Literal[1, 2] = Key(
-        default=2, description="tiles of scores held: 2 lets the K of the next tile hide the softmax of this one")
+        default=2, description="tiles of scores held: 2 lets the K of the next tile hide the softmax of this one"
+    )
     score_accumulators: int = Key(
-        default=2, ge=1, le=8, description="tokens of a short tile whose scores stay in accumulators between slices")
+        default=2, ge=1, le=8, description="tokens of a short tile whose scores stay in accumulators between slices"
+    )
     output_skid_beats: int = Key(
-        default=0, ge=0, le=1024, description="places beside the buffer for output beats in flight in the pipeline")
+        default=0, ge=0, le=1024, description="places beside the buffer for output beats in flight in the pipeline"
+    )
     max_head_dim: int = Key(default=256, ge=2, le=4096, description="largest head dimension of a step")
     max_tokens: int = Key(default=1 << 20, ge=1, le=1 << 30, description="largest token count of a step")
     guard_bits: int = Key(default=3, ge=1, le=16, description="accumulator bits below the precision of acc_format")
     clock_mhz: float = Key(default=666.0, gt=0, le=10000, strict=False, description="target clock")
     # Without it, the unit is the one that had no such parameter.
-    scores: bool = Key(default=False, exclude_if=lambda value: not value,
-                       description="whether a step may be scores alone: K without softmax and V")
+    scores: bool = Key(
+        default=False,
+        exclude_if=lambda value: not value,
+        description="whether a step may be scores alone: K without softmax and V",
+    )
 
     @model_validator(mode="after")
     def _check(self) -> PamPuConfig:
         check_power_of_two("multipliers_per_lane", self.multipliers_per_lane)
         if self.queries % self.multipliers_per_lane:
-            raise ValueError(f"queries must be a multiple of multipliers_per_lane ({self.multipliers_per_lane}), "
-                             f"not {self.queries}")
+            raise ValueError(
+                f"queries must be a multiple of multipliers_per_lane ({self.multipliers_per_lane}), not {self.queries}"
+            )
         output = self.beat_bytes * self.multipliers_per_lane
         least = self.beat_bytes * self.queries
         if self.query_bytes % least:
@@ -114,10 +134,12 @@ class PamPuConfig(PartialUnitConfig):
             raise ValueError(
                 f"buffer_bytes {self.buffer_bytes} leaves {self.output_bytes} bytes for output; query_bytes "
                 f"{self.query_bytes} and {self.score_bytes} bytes of scores need at least "
-                f"{self.query_bytes + self.score_bytes + output}")
+                f"{self.query_bytes + self.score_bytes + output}"
+            )
         if self.output_bytes % output:
-            raise ValueError(f"buffer_bytes must leave a multiple of {output} bytes for output, "
-                             f"not {self.output_bytes}")
+            raise ValueError(
+                f"buffer_bytes must leave a multiple of {output} bytes for output, not {self.output_bytes}"
+            )
         return self
 
     # Derived sizes -----------------------------------------------------------------------------------------------
@@ -126,8 +148,15 @@ class PamPuConfig(PartialUnitConfig):
     def core(self) -> PamPuConfig:
         """One of the ``multipliers_per_lane`` cores, each with its share of the queries and of the buffer."""
         cores = self.multipliers_per_lane
-        return PamPuConfig(**{**self.model_dump(), "multipliers_per_lane": 1, "queries": self.queries // cores,
-                              "query_bytes": self.query_bytes // cores, "buffer_bytes": self.buffer_bytes // cores})
+        return PamPuConfig(
+            **{
+                **self.model_dump(),
+                "multipliers_per_lane": 1,
+                "queries": self.queries // cores,
+                "query_bytes": self.query_bytes // cores,
+                "buffer_bytes": self.buffer_bytes // cores,
+            }
+        )
 
     def burst_clocks(self, queries: int) -> int:
         """Clocks that a burst stays for a step of ``queries`` queries."""
@@ -176,7 +205,8 @@ class PamPuConfig(PartialUnitConfig):
             Field("chunks", self.max_chunks.bit_length(), "head dimension divided by lanes; at least 1"),
             Field("more", 1, "the first K of the next step comes before the V of this step's last tile"),
             *queries_field(self.queries),
-            *([Field("scores", 1, "the step has K alone; its results are scores")] if self.scores else []))
+            *([Field("scores", 1, "the step has K alone; its results are scores")] if self.scores else []),
+        )
 
     @property
     def beat_layout(self) -> Layout:
@@ -192,20 +222,33 @@ class PamPuConfig(PartialUnitConfig):
     def result_layout(self) -> Layout:
         """Beat of a tile's partial result, or a score."""
         scalars, score = ("m, l or a score", ", 3: a score (score format)") if self.scores else ("m or l", "")
-        return partial_layout(self.lanes, self.io, self.kinds,
-                              data=f"lanes elements of O, lane 0 lowest; or {scalars} in the lowest bits",
-                              kind=f"0: O, 1: m (score format), 2: l (accumulation format){score}",
-                              last="last beat of the tile" if self.queries > 1 else "last beat of the partial result",
-                              final="O of the step's last tile" if not self.scores else
-                                    "O or scores of the step's last tile", queries=self.queries)
+        return partial_layout(
+            self.lanes,
+            self.io,
+            self.kinds,
+            data=f"lanes elements of O, lane 0 lowest; or {scalars} in the lowest bits",
+            kind=f"0: O, 1: m (score format), 2: l (accumulation format){score}",
+            last="last beat of the tile" if self.queries > 1 else "last beat of the partial result",
+            final="O of the step's last tile" if not self.scores else "O or scores of the step's last tile",
+            queries=self.queries,
+        )
 
     def ports(self) -> tuple[Port, ...]:
         return (
             Port("command", "in", self.command_layout, "one decode step"),
-            Port("query", "in", self.beat_layout,
-                 "lanes elements of Q, already scaled by 1/sqrt(head dimension), lane 0 lowest"),
+            Port(
+                "query",
+                "in",
+                self.beat_layout,
+                "lanes elements of Q, already scaled by 1/sqrt(head dimension), lane 0 lowest",
+            ),
             Port("kv", "in", self.beat_layout, "a column burst: lanes elements of K or V, lane 0 lowest"),
-            Port("result", "out", self.result_layout, "a beat of a tile's partial result: m, then l, then the chunks of O"),
+            Port(
+                "result",
+                "out",
+                self.result_layout,
+                "a beat of a tile's partial result: m, then l, then the chunks of O",
+            ),
         )
 
     # Work of a step ----------------------------------------------------------------------------------------------
@@ -224,8 +267,10 @@ class PamPuConfig(PartialUnitConfig):
         """Steps of a group of ``queries`` queries that share K and V: as few passes as possible, of numbers of queries as
         equal as possible."""
         passes = -(-queries // self.queries)
-        return [Step(tokens, head_dim, number < passes - 1, queries // passes + (number < queries % passes))
-                for number in range(passes)]
+        return [
+            Step(tokens, head_dim, number < passes - 1, queries // passes + (number < queries % passes))
+            for number in range(passes)
+        ]
 
     def chunks(self, head_dim: int) -> int:
         """Beats of one query, key or value."""
@@ -286,7 +331,10 @@ class PamPuConfig(PartialUnitConfig):
             self.check_step(step)
             sizes = self.tiles(step.tokens)
             if step.scores:
-                order += [*([waiting] if waiting else []), *((number, tile, 0, count) for tile, count in enumerate(sizes))]
+                order += [
+                    *([waiting] if waiting else []),
+                    *((number, tile, 0, count) for tile, count in enumerate(sizes)),
+                ]
                 waiting = None
                 continue
             for tile, count in enumerate(sizes):
@@ -338,13 +386,23 @@ class PamPuConfig(PartialUnitConfig):
 #: has two multipliers in each lane, as two of pam-hbm-gqa4 side by side.
 PRESETS: dict[str, PamPuConfig] = {
     "pam-hbm": PamPuConfig(output_skid_beats=4),
-    "pam-ddr": PamPuConfig(lanes=4, buffer_bytes=128, query_bytes=64, tile_tokens=16, score_tiles=1,
-                           score_format="fp16", score_storage="buffer", output_skid_beats=8, clock_mhz=500.0),
+    "pam-ddr": PamPuConfig(
+        lanes=4,
+        buffer_bytes=128,
+        query_bytes=64,
+        tile_tokens=16,
+        score_tiles=1,
+        score_format="fp16",
+        score_storage="buffer",
+        output_skid_beats=8,
+        clock_mhz=500.0,
+    ),
     "pam-ssd": PamPuConfig(output_skid_beats=4, clock_mhz=1000.0),
     "pam-hbm-gqa4": PamPuConfig(queries=4, query_bytes=1024, buffer_bytes=1280, output_skid_beats=4),
     "pam-hbm-gqa8": PamPuConfig(queries=8, query_bytes=2048, buffer_bytes=2304, output_skid_beats=4),
-    "pam-hbm-gqa8-m2": PamPuConfig(queries=8, multipliers_per_lane=2, query_bytes=2048, buffer_bytes=2560,
-                                   output_skid_beats=4),
+    "pam-hbm-gqa8-m2": PamPuConfig(
+        queries=8, multipliers_per_lane=2, query_bytes=2048, buffer_bytes=2560, output_skid_beats=4
+    ),
 }
 
 
@@ -362,16 +420,21 @@ class PamPuResult(RateResult, NumericResult):
     """Measurements of the bench of ``pam-pu``."""
 
     cycles: int = Key(description="from the first accepted K or V beat of the step to its last result beat")
-    ideal_cycles: int = Key(description="K and V beats times queries over `multipliers_per_lane`: every multiplier works "
-                                        "in every clock")
-    stall_cycles: int = Key(description="clocks in which a K or V beat was offered within a phase and not taken, except "
-                                        "while the beat before meets further queries")
+    ideal_cycles: int = Key(
+        description="K and V beats times queries over `multipliers_per_lane`: every multiplier works in every clock"
+    )
+    stall_cycles: int = Key(
+        description="clocks in which a K or V beat was offered within a phase and not taken, except "
+        "while the beat before meets further queries"
+    )
     key_stall_cycles: int = Key(description="stall cycles with K beats")
     value_stall_cycles: int = Key(description="stall cycles with V beats")
     exposed_softmax_cycles: int = Key(description="clocks in which the first V beat of a tile waited for its softmax")
     queries: int = Key(default=1, description="queries of the step, which share each K and V beat")
     beats_per_clock: float = Key(description="K and V beats accepted per clock in the streaming phases")
-    softmax_gap_cycles: int = Key(description="from the last K beat of a tile to its first V beat, when nothing hides it")
+    softmax_gap_cycles: int = Key(
+        description="from the last K beat of a tile to its first V beat, when nothing hides it"
+    )
     drain_cycles: int = Key(description="from the last V beat to the last result beat")
     max_abs_error: float = Key(description="of the merged output against attention in binary64")
     memory_timing: PamPuTiming = Key(description="the same step with data at the cycles of the memory")
@@ -379,18 +442,43 @@ class PamPuResult(RateResult, NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("step", f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"
-                     + (f", {self.queries} queries" if self.queries > 1 else "")),
+            (
+                "step",
+                f"{workload['tokens']} tokens, head dimension {workload['head_dim']}"
+                + (f", {self.queries} queries" if self.queries > 1 else ""),
+            ),
             ("waiting", f"{self.stall_cycles} stall cycles, {self.exposed_softmax_cycles} for softmax"),
             self.memory_timing.row,
             ("latency", f"softmax {self.softmax_gap_cycles} cycles, drain {self.drain_cycles} cycles"),
         ]
 
 
-UNIT = Unit("pam-pu", "local-attention processing unit beside a memory bank", "PAM (MICRO 2025) section 5.2.1",
-            module="pam_pu", config=PamPuConfig, presets=PRESETS, generator="bankside.gen.pam.pu:PamPu",
-            model="bankside.models.pam.pu:group_partials", bench="bankside.cosim.pam_pu:bench", page="docs/pam-pu.md",
-            workload=AttentionWorkload, result=PamPuResult, program="bankside.models.pam.program:attention_program",
-            trial=Trial({"lanes": 4, "buffer_bytes": 48, "query_bytes": 32, "tile_tokens": 4, "max_head_dim": 16,
-                         "max_tokens": 255, "format": "bf16", "acc_format": "bf16", "score_format": "bf16"},
-                        {"tokens": 9, "head_dim": 8}))
+UNIT = Unit(
+    "pam-pu",
+    "local-attention processing unit beside a memory bank",
+    "PAM (MICRO 2025) section 5.2.1",
+    module="pam_pu",
+    config=PamPuConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.pu:PamPu",
+    model="bankside.models.pam.pu:group_partials",
+    bench="bankside.cosim.pam_pu:bench",
+    page="docs/pam-pu.md",
+    workload=AttentionWorkload,
+    result=PamPuResult,
+    program="bankside.models.pam.program:attention_program",
+    trial=Trial(
+        {
+            "lanes": 4,
+            "buffer_bytes": 48,
+            "query_bytes": 32,
+            "tile_tokens": 4,
+            "max_head_dim": 16,
+            "max_tokens": 255,
+            "format": "bf16",
+            "acc_format": "bf16",
+            "score_format": "bf16",
+        },
+        {"tokens": 9, "head_dim": 8},
+    ),
+)

@@ -17,8 +17,16 @@ from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import UNIT as RU
 from .pam_ru import MergeResult, PamRuConfig
 
-__all__ = ["PRESETS", "UNIT", "PamReductionTreeConfig", "TreeResult", "TreeWorkload", "level_sizes", "merger",
-           "merger_ports"]
+__all__ = [
+    "PRESETS",
+    "UNIT",
+    "PamReductionTreeConfig",
+    "TreeResult",
+    "TreeWorkload",
+    "level_sizes",
+    "merger",
+    "merger_ports",
+]
 
 
 def level_sizes(inputs: int, fan_in: int) -> list[list[int]]:
@@ -107,9 +115,19 @@ class TreeResult(MergeResult):
     inner_cycles: int = Key(description="cycles of a level that is not the last")
 
 
-UNIT = Unit("pam-reduction-tree", "tree of reduction units: logic die, central buffer", "PAM (MICRO 2025) section 5.2.2",
-            module="pam_reduction_tree", config=PamReductionTreeConfig, presets=PRESETS,
-            generator="bankside.gen.pam.reduction_tree:PamReductionTree",
-            model="bankside.models.pam.compositions:reduction_tree", bench="bankside.cosim.pam_compositions:tree_bench",
-            page="docs/pam-compositions.md", workload=TreeWorkload, result=TreeResult, published=(),
-            trial=Trial({**RU.trial.within("unit"), "inputs": 3, "fan_in": 2}, {"head_dim": 8}))
+UNIT = Unit(
+    "pam-reduction-tree",
+    "tree of reduction units: logic die, central buffer",
+    "PAM (MICRO 2025) section 5.2.2",
+    module="pam_reduction_tree",
+    config=PamReductionTreeConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.reduction_tree:PamReductionTree",
+    model="bankside.models.pam.compositions:reduction_tree",
+    bench="bankside.cosim.pam_compositions:tree_bench",
+    page="docs/pam-compositions.md",
+    workload=TreeWorkload,
+    result=TreeResult,
+    published=(),
+    trial=Trial({**RU.trial.within("unit"), "inputs": 3, "fan_in": 2}, {"head_dim": 8}),
+)

@@ -39,12 +39,19 @@ class PamRuConfig(PartialUnitConfig):
     sources: int = Key(default=4, ge=1, le=64, description="input streams")
     source_lanes: int = Key(default=16, ge=1, le=64, description="elements of one beat of an input stream")
     # At 1, the value stands in no document: the unit is the one that had no such parameter.
-    queries: int = Key(default=1, ge=1, le=8, exclude_if=lambda value: value == 1,
-                       description="most queries of a step, whose partial results come together")
+    queries: int = Key(
+        default=1,
+        ge=1,
+        le=8,
+        exclude_if=lambda value: value == 1,
+        description="most queries of a step, whose partial results come together",
+    )
     format: Literal["fp16", "bf16"] = Key(
-        default="fp16", description="format of O on the streams, of weights and of the multipliers' operands")
+        default="fp16", description="format of O on the streams, of weights and of the multipliers' operands"
+    )
     acc_format: Literal["fp32", "fp16", "bf16"] = Key(
-        default="fp32", description="format of the accumulators of O and of the sum l")
+        default="fp32", description="format of the accumulators of O and of the sum l"
+    )
     score_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp32", description="format of the row maximum m")
     log_format: Literal["fp32", "fp16", "bf16"] = Key(default="fp16", description="format of the logarithm unit")
     exponential_units: int = Key(default=4, ge=1, le=16, description="exponential units")
@@ -62,13 +69,17 @@ class PamRuConfig(PartialUnitConfig):
         need = self.queries * self.max_head_dim * self.acc.width // 8
         if self.scratch_bytes < need:
             of = f" of {self.queries} queries" if self.queries > 1 else ""
-            raise ValueError(f"scratch_bytes {self.scratch_bytes} holds {self.scratch_bytes * 8 // self.acc.width} "
-                             f"accumulators of {self.acc_format}; max_head_dim {self.max_head_dim}{of} needs {need} bytes")
+            raise ValueError(
+                f"scratch_bytes {self.scratch_bytes} holds {self.scratch_bytes * 8 // self.acc.width} "
+                f"accumulators of {self.acc_format}; max_head_dim {self.max_head_dim}{of} needs {need} bytes"
+            )
         width = self.source_lanes * self.io.width
         need = max(self.score.width + self.scale_bits, self.acc.width)
         if width < need:
-            raise ValueError(f"source_lanes {self.source_lanes} makes beats of {width} bits; a row maximum with its scale "
-                             f"and a sum need {need}")
+            raise ValueError(
+                f"source_lanes {self.source_lanes} makes beats of {width} bits; a row maximum with its scale "
+                f"and a sum need {need}"
+            )
         return self
 
     # Derived sizes ----------------------------------------------------------------------------------------------------
@@ -106,53 +117,75 @@ class PamRuConfig(PartialUnitConfig):
     def log_constant(self) -> int:
         """ln 2 in units of ``2**log_scale_bits``, bits in ``acc_format``."""
         fraction, exponent = math.frexp(math.log(2))
-        return ((exponent - 1 - self.log_scale_bits + self.acc.bias - 1 << self.acc.fraction_bits)
-                + round(math.ldexp(fraction, self.acc.precision)))
+        return (exponent - 1 - self.log_scale_bits + self.acc.bias - 1 << self.acc.fraction_bits) + round(
+            math.ldexp(fraction, self.acc.precision)
+        )
 
     # Ports ------------------------------------------------------------------------------------------------------------
 
     @property
     def command_layout(self) -> Layout:
         """One step."""
-        return Layout.of(Field("normalise", 1, "final level: O is divided by l, and m + ln l leaves in the place of l"),
-                         *queries_field(self.queries))
+        return Layout.of(
+            Field("normalise", 1, "final level: O is divided by l, and m + ln l leaves in the place of l"),
+            *queries_field(self.queries),
+        )
 
     @property
     def maximum_layout(self) -> Layout:
         """The lowest bits of a beat with a row maximum."""
-        return Layout.of(Field("m", self.score.width, "row maximum", number=self.score),
-                         Field("scale", self.scale_bits, "logarithm to base 2 of the common factor of l and O",
-                               number=IntegerFormat(self.scale_bits, True)))
+        return Layout.of(
+            Field("m", self.score.width, "row maximum", number=self.score),
+            Field(
+                "scale",
+                self.scale_bits,
+                "logarithm to base 2 of the common factor of l and O",
+                number=IntegerFormat(self.scale_bits, True),
+            ),
+        )
 
     @property
     def source_layout(self) -> Layout:
         """Beat of a partial result that a source sends."""
-        return partial_layout(self.source_lanes, self.io,
-                              data="source_lanes elements of O, lane 0 lowest; or m (score format) with its scale above "
-                                   "it, or l (accumulation format), in the lowest bits",
-                              kind="0: O, 1: m, 2: l", last="last beat of the partial result",
-                              final="with last: the source's last partial result of the step", queries=self.queries)
+        return partial_layout(
+            self.source_lanes,
+            self.io,
+            data="source_lanes elements of O, lane 0 lowest; or m (score format) with its scale above "
+            "it, or l (accumulation format), in the lowest bits",
+            kind="0: O, 1: m, 2: l",
+            last="last beat of the partial result",
+            final="with last: the source's last partial result of the step",
+            queries=self.queries,
+        )
 
     @property
     def result_layout(self) -> Layout:
         """Beat of the result."""
-        return partial_layout(self.lanes, self.io,
-                              data="lanes elements of O, lane 0 lowest; or m with its scale above it, or l or m + ln l "
-                                   "(accumulation format), in the lowest bits",
-                              kind="0: O, 1: m, 2: l, 3: m + ln l", last="last beat of the result",
-                              final="on every beat of O", queries=self.queries)
+        return partial_layout(
+            self.lanes,
+            self.io,
+            data="lanes elements of O, lane 0 lowest; or m with its scale above it, or l or m + ln l "
+            "(accumulation format), in the lowest bits",
+            kind="0: O, 1: m, 2: l, 3: m + ln l",
+            last="last beat of the result",
+            final="on every beat of O",
+            queries=self.queries,
+        )
 
     def command_port(self, name: str = "command") -> Port:
         return Port(name, "in", self.command_layout, "one step")
 
     def source_ports(self, count: int) -> tuple[Port, ...]:
         """``source_0`` and so on."""
-        return tuple(Port(f"source_{n}", "in", self.source_layout,
-                          "a beat of a partial result: m, then l, then the chunks of O") for n in range(count))
+        return tuple(
+            Port(f"source_{n}", "in", self.source_layout, "a beat of a partial result: m, then l, then the chunks of O")
+            for n in range(count)
+        )
 
     def result_port(self) -> Port:
-        return Port("result", "out", self.result_layout,
-                    "a beat of the result: m, then l or m + ln l, then the chunks of O")
+        return Port(
+            "result", "out", self.result_layout, "a beat of the result: m, then l or m + ln l, then the chunks of O"
+        )
 
     def ports(self) -> tuple[Port, ...]:
         return self.command_port(), *self.source_ports(self.sources), self.result_port()
@@ -176,9 +209,12 @@ class PamRuConfig(PartialUnitConfig):
         counts : partial results of each source
         """
         if len(counts) != self.sources or min(counts) < 1:
-            raise ConfigError(f"a step needs {self.sources} numbers of partial results of at least 1, not {list(counts)}")
-        return [(source, index) for index in range(max(counts)) for source in range(self.sources)
-                if index < counts[source]]
+            raise ConfigError(
+                f"a step needs {self.sources} numbers of partial results of at least 1, not {list(counts)}"
+            )
+        return [
+            (source, index) for index in range(max(counts)) for source in range(self.sources) if index < counts[source]
+        ]
 
 
 #: Section 5.2.2 (lanes, exponential units, scratch; one unit to a bank group of 4 banks, 8 to an SSD controller of 64
@@ -224,16 +260,43 @@ class PamRuResult(MergeResult):
     two_steps_cycles: int = Key(description="two of the measured steps, one after the other")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        return [*super().figures(workload), (
-            "merge", f"{workload['partials']} partial results, head dimension {workload['head_dim']}: "
-                     f"{self.merge_cycles} cycles, {self.stall_cycles} of them without a beat of O; drain "
-                     f"{self.drain_cycles} cycles, {self.partial_drain_cycles} of a level that is not the last")]
+        return [
+            *super().figures(workload),
+            (
+                "merge",
+                f"{workload['partials']} partial results, head dimension {workload['head_dim']}: "
+                f"{self.merge_cycles} cycles, {self.stall_cycles} of them without a beat of O; drain "
+                f"{self.drain_cycles} cycles, {self.partial_drain_cycles} of a level that is not the last",
+            ),
+        ]
 
 
-UNIT = Unit("pam-ru", "reduction unit: merges partial results of attention", "PAM (MICRO 2025) section 5.2.2",
-            module="pam_ru", config=PamRuConfig, presets=PRESETS, generator="bankside.gen.pam.ru:PamRu",
-            model="bankside.models.pam.ru:reduce_partials", bench="bankside.cosim.pam_ru:bench", page="docs/pam-ru.md",
-            workload=PamRuWorkload, result=PamRuResult, published=("pam-hbm",),
-            trial=Trial({"lanes": 4, "source_lanes": 4, "sources": 2, "max_head_dim": 16, "scratch_bytes": 32,
-                         "format": "bf16", "acc_format": "bf16", "score_format": "bf16", "log_format": "bf16"},
-                        {"partials": 5, "head_dim": 8}))
+UNIT = Unit(
+    "pam-ru",
+    "reduction unit: merges partial results of attention",
+    "PAM (MICRO 2025) section 5.2.2",
+    module="pam_ru",
+    config=PamRuConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.ru:PamRu",
+    model="bankside.models.pam.ru:reduce_partials",
+    bench="bankside.cosim.pam_ru:bench",
+    page="docs/pam-ru.md",
+    workload=PamRuWorkload,
+    result=PamRuResult,
+    published=("pam-hbm",),
+    trial=Trial(
+        {
+            "lanes": 4,
+            "source_lanes": 4,
+            "sources": 2,
+            "max_head_dim": 16,
+            "scratch_bytes": 32,
+            "format": "bf16",
+            "acc_format": "bf16",
+            "score_format": "bf16",
+            "log_format": "bf16",
+        },
+        {"partials": 5, "head_dim": 8},
+    ),
+)

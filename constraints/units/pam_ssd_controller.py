@@ -48,8 +48,10 @@ class PamSsdControllerConfig(PamSliceConfig):
             raise ValueError("processing.score_tiles must be 1: V of a page follows its K")
         if self.processing.slice_beats * self.processing.lanes < self.max_head_dim:
             held = f"{self.processing.queries} queries" if self.processing.queries > 1 else "a query"
-            raise ValueError(f"processing.query_bytes must hold {held} of {self.max_head_dim} elements: K of a page "
-                             "leaves the buffer once")
+            raise ValueError(
+                f"processing.query_bytes must hold {held} of {self.max_head_dim} elements: K of a page "
+                "leaves the buffer once"
+            )
         return self
 
     @property
@@ -66,19 +68,38 @@ class PamSsdControllerConfig(PamSliceConfig):
     def page_layout(self) -> Layout:
         """A page on its way to a unit of the channel's group."""
         return Layout.of(
-            Field("tokens", self.processing.tile_tokens.bit_length(),
-                  "tokens of the page; at least 1, at most tile_tokens"),
-            Field("chunks", (self.max_head_dim // self.processing.lanes).bit_length(),
-                  "head dimension divided by lanes; at least 1"),
-            Field("unit", (max(self.reduction.sources, 2) - 1).bit_length(),
-                  "processing unit of the channel's group whose tile it is"))
+            Field(
+                "tokens",
+                self.processing.tile_tokens.bit_length(),
+                "tokens of the page; at least 1, at most tile_tokens",
+            ),
+            Field(
+                "chunks",
+                (self.max_head_dim // self.processing.lanes).bit_length(),
+                "head dimension divided by lanes; at least 1",
+            ),
+            Field(
+                "unit",
+                (max(self.reduction.sources, 2) - 1).bit_length(),
+                "processing unit of the channel's group whose tile it is",
+            ),
+        )
 
     def feeds(self) -> tuple[Port, ...]:
         """Streams of each channel: its pages, and their K and V."""
-        return tuple(port for c in range(self.groups) for port in (
-            Port(f"page_{c}", "in", self.page_layout, "a page of the channel, before its beats"),
-            Port(f"data_{c}", "in", self.processing.beat_layout,
-                 "a beat of the page: token by token, K before V, lane 0 lowest")))
+        return tuple(
+            port
+            for c in range(self.groups)
+            for port in (
+                Port(f"page_{c}", "in", self.page_layout, "a page of the channel, before its beats"),
+                Port(
+                    f"data_{c}",
+                    "in",
+                    self.processing.beat_layout,
+                    "a beat of the page: token by token, K before V, lane 0 lowest",
+                ),
+            )
+        )
 
     def pages(self, tokens: Sequence[int]) -> list[tuple[int, int, int]]:
         """Pages of one step on a channel, in the order in which they must come: ``(unit, tile, tokens)``.
@@ -88,8 +109,12 @@ class PamSsdControllerConfig(PamSliceConfig):
         whose page comes later.
         """
         tiles = [self.processing.tiles(n) if n else [] for n in tokens]
-        return [(unit, tile, sizes[tile]) for tile in range(max(map(len, tiles), default=0))
-                for unit, sizes in enumerate(tiles) if tile < len(sizes)]
+        return [
+            (unit, tile, sizes[tile])
+            for tile in range(max(map(len, tiles), default=0))
+            for unit, sizes in enumerate(tiles)
+            if tile < len(sizes)
+        ]
 
     def page_order(self, count: int, head_dim: int) -> np.ndarray:
         """Order in which a page of ``count`` tokens leaves the buffer: positions in the order in which it came."""
@@ -109,9 +134,19 @@ class SsdWorkload(CompositionWorkload):
     memory: str = memory_port("flash-nand")
 
 
-UNIT = Unit("pam-ssd-controller", "processing and reduction units of an SSD controller behind a shared buffer of pages",
-            "PAM (MICRO 2025) section 5.2", module="pam_ssd_controller", config=PamSsdControllerConfig, presets=PRESETS,
-            generator="bankside.gen.pam.ssd_controller:PamSsdController",
-            model="bankside.models.pam.compositions:slice_attention", bench="bankside.cosim.pam_compositions:bench",
-            page="docs/pam-compositions.md", workload=SsdWorkload, result=CompositionResult, published=(),
-            trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}))
+UNIT = Unit(
+    "pam-ssd-controller",
+    "processing and reduction units of an SSD controller behind a shared buffer of pages",
+    "PAM (MICRO 2025) section 5.2",
+    module="pam_ssd_controller",
+    config=PamSsdControllerConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.ssd_controller:PamSsdController",
+    model="bankside.models.pam.compositions:slice_attention",
+    bench="bankside.cosim.pam_compositions:bench",
+    page="docs/pam-compositions.md",
+    workload=SsdWorkload,
+    result=CompositionResult,
+    published=(),
+    trial=Trial({**SMALL, "groups": 2, "fan_in": 2}, {"tokens": 11, "head_dim": 8}),
+)

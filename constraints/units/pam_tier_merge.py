@@ -21,8 +21,18 @@ from .pam_ru import PRESETS as RU_PRESETS
 from .pam_ru import UNIT as RU
 from .pam_ru import PamRuConfig
 
-__all__ = ["DataKind", "PRESETS", "UNIT", "DecodeCase", "DecodeMerge", "DecodeResult", "DecodeTier", "DecodeWorkload",
-           "PamTierMergeConfig", "parse_shares"]
+__all__ = [
+    "DataKind",
+    "PRESETS",
+    "UNIT",
+    "DecodeCase",
+    "DecodeMerge",
+    "DecodeResult",
+    "DecodeTier",
+    "DecodeWorkload",
+    "PamTierMergeConfig",
+    "parse_shares",
+]
 
 #: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 65504.
 DataKind = Literal["normal", "equal", "dominant", "extreme"]
@@ -137,18 +147,40 @@ class DecodeResult(NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            *((name, f"{tier.tokens} tokens: {tier.cycles} cycles at {tier.clock_mhz:g} MHz ({tier.time_ns:.0f} ns; the "
-                     f"memory takes {tier.memory_time_ns:.0f} ns), {tier.reduction_cycles} of them after the last K and V")
-              for name, tier in self.tiers.items()),
+            *(
+                (
+                    name,
+                    f"{tier.tokens} tokens: {tier.cycles} cycles at {tier.clock_mhz:g} MHz ({tier.time_ns:.0f} ns; the "
+                    f"memory takes {tier.memory_time_ns:.0f} ns), {tier.reduction_cycles} of them after the last K and V",
+                )
+                for name, tier in self.tiers.items()
+            ),
             ("decode step", f"{self.time_ns:.0f} ns, {100 * self.reduction_share:.2f} % after the last K and V"),
         ]
 
 
-UNIT = Unit("pam-tier-merge",
-            "last level: merges the results of HBM, DDR and SSD; its bench is a decode step over all three",
-            "PAM (MICRO 2025) section 5.2.2", module="pam_tier_merge", config=PamTierMergeConfig, presets=PRESETS,
-            generator="bankside.gen.pam.tier_merge:PamTierMerge", model="bankside.models.pam.compositions:tier_merge",
-            bench="bankside.cosim.pam_decode_step:bench", page="docs/pam-compositions.md", workload=DecodeWorkload,
-            result=DecodeResult, published=(),
-            trial=Trial({**RU.trial.within("unit"), "unit.sources": 3, "hbm_score_format": "bf16",
-                         "ddr_score_format": "bf16", "ssd_score_format": "bf16"}, {"tokens": 12, "head_dim": 8}))
+UNIT = Unit(
+    "pam-tier-merge",
+    "last level: merges the results of HBM, DDR and SSD; its bench is a decode step over all three",
+    "PAM (MICRO 2025) section 5.2.2",
+    module="pam_tier_merge",
+    config=PamTierMergeConfig,
+    presets=PRESETS,
+    generator="bankside.gen.pam.tier_merge:PamTierMerge",
+    model="bankside.models.pam.compositions:tier_merge",
+    bench="bankside.cosim.pam_decode_step:bench",
+    page="docs/pam-compositions.md",
+    workload=DecodeWorkload,
+    result=DecodeResult,
+    published=(),
+    trial=Trial(
+        {
+            **RU.trial.within("unit"),
+            "unit.sources": 3,
+            "hbm_score_format": "bf16",
+            "ddr_score_format": "bf16",
+            "ssd_score_format": "bf16",
+        },
+        {"tokens": 12, "head_dim": 8},
+    ),
+)

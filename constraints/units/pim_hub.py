@@ -21,8 +21,23 @@ from ..errors import ConfigError
 from ..formats import FORMATS, FloatFormat, float_format
 from ..program_encoding import COMMANDS
 
-__all__ = ["CODES", "EPU_COMMANDS", "INNER", "MANY", "PRESETS", "RECEIVING", "SENDING", "TRANSFERS", "UNIT", "EpuCommand",
-           "EpuVectorCommand", "HubConfig", "PimHubConfig", "PimHubResult", "VectorWorkload"]
+__all__ = [
+    "CODES",
+    "EPU_COMMANDS",
+    "INNER",
+    "MANY",
+    "PRESETS",
+    "RECEIVING",
+    "SENDING",
+    "TRANSFERS",
+    "UNIT",
+    "EpuCommand",
+    "EpuVectorCommand",
+    "HubConfig",
+    "PimHubConfig",
+    "PimHubResult",
+    "VectorWorkload",
+]
 
 #: Commands that send registers to channels, and commands that put results of channels into registers.
 SENDING = ("WR_GB", "WR_BIAS", "WR_ABK", "WR_SBK")
@@ -45,13 +60,23 @@ class HubConfig(UnitConfig):
     lanes: int = Key(default=16, ge=2, le=64, description="elements of a register; lanes of the engines that compute")
     format: Literal["bf16", "fp16"] = Key(default="bf16", description="format of the registers")
     gpr_bytes: int = Key(default=512 << 10, ge=8, le=1 << 24, description="bytes of all registers together")
-    banks: int = Key(default=1, ge=1, le=32, description="memories of the registers, a power of two; register r is in "
-                                                            "memory r modulo `banks`")
-    bank_ports: Literal[1, 2] = Key(default=2, description="of each memory; 1: a read or a write in a clock, 2: a read and "
-                                                              "a write")
-    register_ports: int = Key(default=1, ge=1, le=4, description="reads of the registers in a clock, and as many writes; "
-                                                                   "each engine has a port, and the last port serves all "
-                                                                   "further engines")
+    banks: int = Key(
+        default=1,
+        ge=1,
+        le=32,
+        description="memories of the registers, a power of two; register r is in memory r modulo `banks`",
+    )
+    bank_ports: Literal[1, 2] = Key(
+        default=2, description="of each memory; 1: a read or a write in a clock, 2: a read and a write"
+    )
+    register_ports: int = Key(
+        default=1,
+        ge=1,
+        le=4,
+        description="reads of the registers in a clock, and as many writes; "
+        "each engine has a port, and the last port serves all "
+        "further engines",
+    )
     clock_mhz: float = Key(default=1000.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -60,10 +85,14 @@ class HubConfig(UnitConfig):
             raise ValueError(f"lanes must be a power of two, not {self.lanes}")
         count = self.registers
         if count * self.word_bits != self.gpr_bytes * 8 or count < 2 or count & (count - 1):
-            raise ValueError(f"gpr_bytes must be a power of two times a register ({self.word_bits // 8} bytes), at least "
-                             f"two, not {self.gpr_bytes}")
+            raise ValueError(
+                f"gpr_bytes must be a power of two times a register ({self.word_bits // 8} bytes), at least "
+                f"two, not {self.gpr_bytes}"
+            )
         if self.banks & (self.banks - 1) or 2 * self.banks > count:
-            raise ValueError(f"banks must be a power of two, and at most half of the {count} registers, not {self.banks}")
+            raise ValueError(
+                f"banks must be a power of two, and at most half of the {count} registers, not {self.banks}"
+            )
         return self
 
     @property
@@ -153,20 +182,26 @@ class PimHubConfig(HubConfig):
         register = self.register_bits
         return Layout.of(
             Field("op", 6, "code of the program encoding; one that is none of the hub does nothing"),
-            Field("opsize", self.max_elements.bit_length(),
-                  "registers of WR_GB, EWADD, GPR_MUL, WR_GPR and RD_GPR; elements of SOFTMAX, LAYERNORM and RMSNORM; 0: "
-                  "nothing is done"),
+            Field(
+                "opsize",
+                self.max_elements.bit_length(),
+                "registers of WR_GB, EWADD, GPR_MUL, WR_GPR and RD_GPR; elements of SOFTMAX, LAYERNORM and RMSNORM; 0: "
+                "nothing is done",
+            ),
             Field("gpr", register, "first register; of EWADD and GPR_MUL first operand and destination"),
             Field("gpr1", register, "EWADD, GPR_MUL: second operand; SOFTMAX, LAYERNORM, RMSNORM: destination"),
             Field("mask", self.channels, "channels; the highest bit is channel 0"),
-            Field("overlap", 1, "it may begin while commands before it are under way"))
+            Field("overlap", 1, "it may begin while commands before it are under way"),
+        )
 
 
 #: LoL-PIM Table 5: 512 KB. Eight single-ported banks have the least area (docs/pim-hub.md).
 _BANKS: Any = {"banks": 8, "bank_ports": 1, "register_ports": 2}
 PRESETS: dict[str, PimHubConfig] = {
-    "lol-pim": PimHubConfig(**_BANKS), "lol-pim-fp16": PimHubConfig(format="fp16", **_BANKS),
-    "lol-pim-two-ported": PimHubConfig()}
+    "lol-pim": PimHubConfig(**_BANKS),
+    "lol-pim-fp16": PimHubConfig(format="fp16", **_BANKS),
+    "lol-pim-two-ported": PimHubConfig(),
+}
 
 
 class VectorWorkload(Workload):
@@ -209,14 +244,30 @@ class PimHubResult(RateResult, NumericResult):
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            *((name, f"{one.cycles} cycles for {one.words} words"
-               + ("" if one.clocks_per_word is None else f", {one.clocks_per_word:g} for each more"))
-              for name, one in self.commands.items()),
+            *(
+                (
+                    name,
+                    f"{one.cycles} cycles for {one.words} words"
+                    + ("" if one.clocks_per_word is None else f", {one.clocks_per_word:g} for each more"),
+                )
+                for name, one in self.commands.items()
+            ),
         ]
 
 
-UNIT = Unit("pim-hub", "registers, multicast and extra processing unit of a module of AiM memories", "LoL-PIM section 2.2",
-            module="pim_hub", config=PimHubConfig, presets=PRESETS, generator="bankside.gen.aim.hub:PimHub",
-            model="bankside.models.aim.hub:HubModel", bench="bankside.cosim.pim_hub:bench", page="docs/pim-hub.md",
-            workload=VectorWorkload, result=PimHubResult, published=(),
-            trial=Trial({"channels": 2, "lanes": 2, "gpr_bytes": 128, "max_elements": 64}, {"tokens": 20}))
+UNIT = Unit(
+    "pim-hub",
+    "registers, multicast and extra processing unit of a module of AiM memories",
+    "LoL-PIM section 2.2",
+    module="pim_hub",
+    config=PimHubConfig,
+    presets=PRESETS,
+    generator="bankside.gen.aim.hub:PimHub",
+    model="bankside.models.aim.hub:HubModel",
+    bench="bankside.cosim.pim_hub:bench",
+    page="docs/pim-hub.md",
+    workload=VectorWorkload,
+    result=PimHubResult,
+    published=(),
+    trial=Trial({"channels": 2, "lanes": 2, "gpr_bytes": 128, "max_elements": 64}, {"tokens": 20}),
+)

@@ -22,8 +22,15 @@ from .pam_pu import PamPuConfig, Step
 from .starc_select import UNIT as SELECT
 from .starc_select import StarcSelectConfig
 
-__all__ = ["PRESETS", "UNIT", "UPDATE", "ClusterUpdate", "StarcAttentionConfig", "StarcAttentionResult",
-           "StarcAttentionWorkload"]
+__all__ = [
+    "PRESETS",
+    "UNIT",
+    "UPDATE",
+    "ClusterUpdate",
+    "StarcAttentionConfig",
+    "StarcAttentionResult",
+    "StarcAttentionWorkload",
+]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -36,8 +43,10 @@ class ClusterUpdate:
 
     def steps(self, config: PamPuConfig, head_dim: int) -> list[Step]:
         """Steps of scores of one iteration. A centroid is a query; as few passes over the keys as possible."""
-        return [dataclasses.replace(step, more=False, scores=True)
-                for step in config.group_steps(self.keys, head_dim, self.clusters)]
+        return [
+            dataclasses.replace(step, more=False, scores=True)
+            for step in config.group_steps(self.keys, head_dim, self.clusters)
+        ]
 
     def clocks(self, config: PamPuConfig, head_dim: int) -> int:
         """Clocks of all iterations: the multipliers work in each of them. The way from an iteration's last key to its
@@ -56,10 +65,12 @@ class StarcAttentionConfig(UnitConfig):
     The selection takes the scores as the processing unit sends them, one query at a time.
     """
 
-    processing: PamPuConfig = Key(default=PamPuConfig(**{**PU_PRESETS["pam-hbm"].model_dump(), "scores": True}),
-                                  description="the processing unit")
-    selection: StarcSelectConfig = Key(default=StarcSelectConfig(format="fp32", clock_mhz=666.0),
-                                       description="the unit of the selection")
+    processing: PamPuConfig = Key(
+        default=PamPuConfig(**{**PU_PRESETS["pam-hbm"].model_dump(), "scores": True}), description="the processing unit"
+    )
+    selection: StarcSelectConfig = Key(
+        default=StarcSelectConfig(format="fp32", clock_mhz=666.0), description="the unit of the selection"
+    )
     steps: int = Key(default=4, ge=1, le=64, description="steps of scores in the processing unit")
 
     @model_validator(mode="after")
@@ -67,10 +78,14 @@ class StarcAttentionConfig(UnitConfig):
         if not self.processing.scores:
             raise ValueError("processing.scores must be true")
         if self.processing.queries > 1:
-            raise ValueError(f"processing.queries must be 1, not {self.processing.queries}: a selection is of one query")
+            raise ValueError(
+                f"processing.queries must be 1, not {self.processing.queries}: a selection is of one query"
+            )
         if self.selection.format != self.processing.score_format:
-            raise ValueError(f"selection.format {self.selection.format} must be processing.score_format, which is "
-                             f"{self.processing.score_format}")
+            raise ValueError(
+                f"selection.format {self.selection.format} must be processing.score_format, which is "
+                f"{self.processing.score_format}"
+            )
         return self
 
     @property
@@ -81,8 +96,10 @@ class StarcAttentionConfig(UnitConfig):
 
     @cached_property
     def command_layout(self) -> Layout:
-        return Layout.of(*self.processing.command_layout.fields,
-                         Field("selects", 1, "with `scores`: they are of clusters of a selection; else they are results"))
+        return Layout.of(
+            *self.processing.command_layout.fields,
+            Field("selects", 1, "with `scores`: they are of clusters of a selection; else they are results"),
+        )
 
     @cached_property
     def size_layout(self) -> Layout:
@@ -92,12 +109,18 @@ class StarcAttentionConfig(UnitConfig):
         unit = {port.name: port for port in self.processing.ports()}
         return (
             Port("command", "in", self.command_layout, "a decode step, or scores alone"),
-            unit["query"], unit["kv"],
+            unit["query"],
+            unit["kv"],
             Port("selection", "in", self.selection.command_layout, "a selection of the next clusters"),
             Port("size", "in", self.size_layout, "size of a cluster, in order of cluster numbers"),
-            Port("result", "out", self.processing.result_layout,
-                 "partial results of attention, and scores that select no clusters"),
-            *(port for port in self.selection.ports() if port.name == "program"))
+            Port(
+                "result",
+                "out",
+                self.processing.result_layout,
+                "partial results of attention, and scores that select no clusters",
+            ),
+            *(port for port in self.selection.ports() if port.name == "program"),
+        )
 
 
 #: PAM's unit beside a bank of HBM, and the sorted list of starc-select.
@@ -117,7 +140,9 @@ class StarcAttentionWorkload(Workload):
     def check(self, config: StarcAttentionConfig) -> None:
         selection = config.selection
         if self.clusters > selection.clusters:
-            raise ConfigError(f"clusters must be at most {selection.clusters} for this configuration, not {self.clusters}")
+            raise ConfigError(
+                f"clusters must be at most {selection.clusters} for this configuration, not {self.clusters}"
+            )
         spare = selection.unit_tokens - 1 if selection.padded else 0
         slots = self.clusters * (self.cluster_tokens + spare) + self.recent
         for what, value in (("budget", self.budget), ("slots of clusters and recent tokens", slots)):
@@ -151,33 +176,60 @@ class StarcAttentionResult(RateResult):
     score_cycles: int = Key(description="at the cycles of the memory: from the first to the last K beat of centroids")
     tail_cycles: int = Key(description="from the last K beat of centroids to the last beat of the program")
     attention_cycles: int = Key(description="from the first K beat of attention to its last result beat")
-    share_of_attention: float = Key(description="clocks in which reads of attention wait for the program, over "
-                                                "`attention_cycles`; one head alone")
+    share_of_attention: float = Key(
+        description="clocks in which reads of attention wait for the program, over `attention_cycles`; one head alone"
+    )
     alone: SelectionOrder = Key(description="one head: its attention follows its selection")
     interleaved: SelectionOrder = Key(description="three heads: centroids of the next head are read before attention")
-    max_abs_error: float = Key(description="of the merged output against attention over the selected tokens in binary64")
-    update_cycles: int = Key(description="of a k-means update: 15 iterations of scores of 128 keys and 4 centroids, at "
-                                         "full rate")
+    max_abs_error: float = Key(
+        description="of the merged output against attention over the selected tokens in binary64"
+    )
+    update_cycles: int = Key(
+        description="of a k-means update: 15 iterations of scores of 128 keys and 4 centroids, at full rate"
+    )
     update_ideal_cycles: int = Key(description="beats of K of the update, a clock for each centroid")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("selection", f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, "
-                          f"{self.fetched} fetched by {self.commands} commands"),
-            ("from " + self.memory, f"{self.score_cycles} cycles of centroids, {self.tail_cycles} to the end of the "
-                                    f"program, {self.attention_cycles} of attention"),
-            *((f"{one.heads} head{'s' if one.heads > 1 else ''}",
-               f"{one.cycles} cycles; reads wait {one.exposed_cycles} for programs, "
-               f"{100 * one.share_of_attention:.2f} % of attention") for one in (self.alone, self.interleaved)),
-            ("update of clusters", f"{self.update_cycles} cycles, ideal {self.update_ideal_cycles}")]
+            (
+                "selection",
+                f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, "
+                f"{self.fetched} fetched by {self.commands} commands",
+            ),
+            (
+                "from " + self.memory,
+                f"{self.score_cycles} cycles of centroids, {self.tail_cycles} to the end of the "
+                f"program, {self.attention_cycles} of attention",
+            ),
+            *(
+                (
+                    f"{one.heads} head{'s' if one.heads > 1 else ''}",
+                    f"{one.cycles} cycles; reads wait {one.exposed_cycles} for programs, "
+                    f"{100 * one.share_of_attention:.2f} % of attention",
+                )
+                for one in (self.alone, self.interleaved)
+            ),
+            ("update of clusters", f"{self.update_cycles} cycles, ideal {self.update_ideal_cycles}"),
+        ]
 
 
-UNIT = Unit("starc-attention", "processing unit whose scores of centroids select the clusters that it attends to",
-            "STARC, Algorithm 1; PAM (MICRO 2025) section 5.2.1; the composition is this project's",
-            module="starc_attention", config=StarcAttentionConfig, presets=PRESETS,
-            generator="bankside.gen.starc.attention:StarcAttention",
-            model="bankside.models.starc.attention:sparse_attention", bench="bankside.cosim.starc_attention:bench",
-            page="docs/starc-attention.md", workload=StarcAttentionWorkload, result=StarcAttentionResult, published=(),
-            trial=Trial({**PU.trial.within("processing"), **SELECT.trial.within("selection"), "selection.format": "bf16"},
-                        {"clusters": 12, "budget": 40, "recent": 5, "cluster_tokens": 12, "head_dim": 8}))
+UNIT = Unit(
+    "starc-attention",
+    "processing unit whose scores of centroids select the clusters that it attends to",
+    "STARC, Algorithm 1; PAM (MICRO 2025) section 5.2.1; the composition is this project's",
+    module="starc_attention",
+    config=StarcAttentionConfig,
+    presets=PRESETS,
+    generator="bankside.gen.starc.attention:StarcAttention",
+    model="bankside.models.starc.attention:sparse_attention",
+    bench="bankside.cosim.starc_attention:bench",
+    page="docs/starc-attention.md",
+    workload=StarcAttentionWorkload,
+    result=StarcAttentionResult,
+    published=(),
+    trial=Trial(
+        {**PU.trial.within("processing"), **SELECT.trial.within("selection"), "selection.format": "bf16"},
+        {"clusters": 12, "budget": 40, "recent": 5, "cluster_tokens": 12, "head_dim": 8},
+    ),
+)

@@ -33,12 +33,15 @@ class StarcSelectConfig(UnitConfig):
     """
 
     method: Literal["list", "radix"] = Key(
-        default="list", description="list: a sorted list of the best clusters; radix: counts of tokens by digits of scores")
+        default="list",
+        description="list: a sorted list of the best clusters; radix: counts of tokens by digits of scores",
+    )
     clusters: int = Key(default=256, ge=1, le=4096, description="most clusters of a selection")
     kept: int = Key(default=64, ge=1, le=512, description="clusters in the sorted list (list)")
     digit_bits: int = Key(default=4, ge=1, le=6, description="bits of a digit of scores (radix)")
-    ways: int = Key(default=4, ge=1, le=16, description="clusters that a pass over all clusters compares in a clock; a "
-                                                        "power of two")
+    ways: int = Key(
+        default=4, ge=1, le=16, description="clusters that a pass over all clusters compares in a clock; a power of two"
+    )
     format: Literal["fp16", "bf16", "fp32"] = Key(default="fp16", description="format of scores")
     max_tokens: int = Key(default=16384, ge=1, le=1 << 24, description="most slots of a head, and largest budget")
     unit_tokens: int = Key(default=8, ge=1, le=1024, description="slots of an access unit; a power of two")
@@ -46,10 +49,15 @@ class StarcSelectConfig(UnitConfig):
     unit_columns: int = Key(default=1, ge=1, le=64, description="accesses of an access unit")
     padded: bool = Key(default=False, description="whether each cluster begins with an access unit of its own")
     virtual: bool = Key(default=True, description="whether rows are virtual rows of a request")
-    output_words: int = Key(default=8, ge=1, le=32, description="words of 32 bits in a beat of the program; a divisor of "
-                                                                "`dispatcher.line_words`")
-    dispatcher: DpaDispatcherConfig = Key(default=DpaDispatcherConfig(), description="unit that executes the program: its "
-                                                                                     "words")
+    output_words: int = Key(
+        default=8,
+        ge=1,
+        le=32,
+        description="words of 32 bits in a beat of the program; a divisor of `dispatcher.line_words`",
+    )
+    dispatcher: DpaDispatcherConfig = Key(
+        default=DpaDispatcherConfig(), description="unit that executes the program: its words"
+    )
     clock_mhz: float = Key(default=500.0, gt=0, le=10000, strict=False, description="target clock")
 
     @model_validator(mode="after")
@@ -59,11 +67,15 @@ class StarcSelectConfig(UnitConfig):
         if self.kept > self.clusters:
             raise ValueError(f"kept must be at most clusters ({self.clusters}), not {self.kept}")
         if self.dispatcher.line_words % self.output_words:
-            raise ValueError(f"output_words must divide line_words ({self.dispatcher.line_words}), not {self.output_words}")
+            raise ValueError(
+                f"output_words must divide line_words ({self.dispatcher.line_words}), not {self.output_words}"
+            )
         operands = self.encoding.operands
         columns = self.row_units * self.unit_columns
         if columns > 1 << operands["column"] or columns >= 1 << operands["opsize"]:
-            raise ValueError(f"row_units times unit_columns must fit the dispatcher's columns and opsize, not {columns}")
+            raise ValueError(
+                f"row_units times unit_columns must fit the dispatcher's columns and opsize, not {columns}"
+            )
         if self.max_row_span > 1 << operands["row"]:
             raise ValueError(f"max_tokens must be of at most {1 << operands['row']} rows, not {self.max_row_span}")
         return self
@@ -111,8 +123,15 @@ class StarcSelectConfig(UnitConfig):
 
     def line(self, row: int, column: int, opsize: int, mask: int) -> int:
         """The line of a command that reads ``opsize`` accesses of a row, from a column on."""
-        return pack(self.encoding.command_fields, op=COMMANDS["MAC_ABK"].code, virtual=int(self.virtual), opsize=opsize,
-                    mask=mask, row=row, column=column)
+        return pack(
+            self.encoding.command_fields,
+            op=COMMANDS["MAC_ABK"].code,
+            virtual=int(self.virtual),
+            opsize=opsize,
+            mask=mask,
+            row=row,
+            column=column,
+        )
 
     # Ports -------------------------------------------------------------------------------------------------------
 
@@ -124,34 +143,40 @@ class StarcSelectConfig(UnitConfig):
             Field("budget", self.slot_bits, "tokens of clusters that are selected at most"),
             Field("recent", self.slot_bits, "tokens without a cluster, which are all selected"),
             Field("row", operands["row"], "row with slot 0"),
-            Field("mask", operands["mask"], "channels that execute the program; the highest bit is channel 0"))
+            Field("mask", operands["mask"], "channels that execute the program; the highest bit is channel 0"),
+        )
 
     @cached_property
     def cluster_layout(self) -> Layout:
-        return Layout.of(Field("score", self.score.width, "score of the cluster", number=self.score),
-                         Field("size", self.slot_bits, "tokens of the cluster"))
+        return Layout.of(
+            Field("score", self.score.width, "score of the cluster", number=self.score),
+            Field("size", self.slot_bits, "tokens of the cluster"),
+        )
 
     @cached_property
     def program_layout(self) -> Layout:
         return Layout.of(
-            Field("data", self.output_words * WORD_BITS, "output_words words of the program, the first one lowest",
-                  self.output_words),
+            Field(
+                "data",
+                self.output_words * WORD_BITS,
+                "output_words words of the program, the first one lowest",
+                self.output_words,
+            ),
             Field("short", 1, "with `last`: the list held too few clusters for the budget"),
-            Field("last", 1, "last beat of the program"))
+            Field("last", 1, "last beat of the program"),
+        )
 
     def ports(self) -> tuple[Port, ...]:
         return (
             Port("command", "in", self.command_layout, "a selection"),
             Port("cluster", "in", self.cluster_layout, "score and size of a cluster, in order of cluster numbers"),
-            Port("program", "out", self.program_layout, "lines of commands and a line with the end"))
+            Port("program", "out", self.program_layout, "lines of commands and a line with the end"),
+        )
 
 
 #: 256 clusters: 8192 tokens over 32 (STARC section IV). 64 clusters of the list hold a budget of 1024 tokens if clusters
 #: have 16 tokens on average, half of STARC's mean.
-PRESETS: dict[str, StarcSelectConfig] = {
-    "list": StarcSelectConfig(),
-    "radix": StarcSelectConfig(method="radix"),
-}
+PRESETS: dict[str, StarcSelectConfig] = {"list": StarcSelectConfig(), "radix": StarcSelectConfig(method="radix")}
 
 
 class SelectWorkload(Workload):
@@ -163,7 +188,8 @@ class SelectWorkload(Workload):
     cluster_tokens: int = Key(default=32, ge=1, le=1024, description="mean tokens of a cluster")
     head_dim: int = Key(default=128, ge=1, le=4096, description="head dimension of the attention beside it")
     attention: Literal["none", "pam-hbm", "pam-ddr", "pam-ssd"] = Key(
-        default="pam-hbm", description="preset of `pam-pu` that computes attention beside the unit; none: no attention")
+        default="pam-hbm", description="preset of `pam-pu` that computes attention beside the unit; none: no attention"
+    )
 
     def check(self, config: StarcSelectConfig) -> None:
         if self.clusters > config.clusters:
@@ -174,8 +200,10 @@ class SelectWorkload(Workload):
             if value > config.max_tokens:
                 raise ConfigError(f"{what} must be at most max_tokens ({config.max_tokens}), not {value}")
         if self.attention != "none" and not self.recent and not self.budget * self.clusters:
-            raise ConfigError("a selection without recent tokens must have clusters and a budget: there would be no "
-                              "attention to compare with")
+            raise ConfigError(
+                "a selection without recent tokens must have clusters and a budget: there would be no "
+                "attention to compare with"
+            )
         if self.attention != "none":
             wanted = min(self.budget, self.clusters * self.cluster_tokens) + self.recent
             PAM_PU[self.attention].check_step(Step(wanted, self.head_dim))
@@ -186,37 +214,67 @@ class StarcSelectResult(RateResult):
 
     cycles: int = Key(description="from the first score to the last beat of the program")
     ideal_cycles: int = Key(description="clusters, one a clock")
-    stall_cycles: int = Key(description="clocks in which a score that was offered was not taken, from the first score on")
-    tail_cycles: int = Key(description="from the last score to the last beat of the program: all that attention waits for")
-    paced_tail_cycles: int | None = Key(description="the same with scores at the pace at which `pam-pu` takes keys; null "
-                                                    "without attention")
+    stall_cycles: int = Key(
+        description="clocks in which a score that was offered was not taken, from the first score on"
+    )
+    tail_cycles: int = Key(
+        description="from the last score to the last beat of the program: all that attention waits for"
+    )
+    paced_tail_cycles: int | None = Key(
+        description="the same with scores at the pace at which `pam-pu` takes keys; null without attention"
+    )
     selected: int = Key(description="clusters that are selected, the truncated one included")
     wanted: int = Key(description="tokens that are selected")
     fetched: int = Key(description="tokens of the access units that the program reads")
     commands: int = Key(description="commands of the program")
-    score_cycles: int | None = Key(description="clocks in which `pam-pu` takes as many keys as there are clusters; null "
-                                               "without attention")
-    attention_cycles: int | None = Key(description="clocks of `pam-pu` for attention over the wanted tokens, simulated "
-                                                   "beside it; null without attention")
-    share_of_attention: float | None = Key(description="`paced_tail_cycles` in ns over `attention_cycles` in ns; null "
-                                                       "without attention")
+    score_cycles: int | None = Key(
+        description="clocks in which `pam-pu` takes as many keys as there are clusters; null without attention"
+    )
+    attention_cycles: int | None = Key(
+        description="clocks of `pam-pu` for attention over the wanted tokens, simulated "
+        "beside it; null without attention"
+    )
+    share_of_attention: float | None = Key(
+        description="`paced_tail_cycles` in ns over `attention_cycles` in ns; null without attention"
+    )
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
         return [
             *super().figures(workload),
-            ("selection", f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, "
-                          f"{self.fetched} fetched by {self.commands} commands"),
-            ("after the last score", f"{self.tail_cycles} cycles"
-             + ("" if self.share_of_attention is None else
-                f"; {self.paced_tail_cycles} with scores at the pace of keys, {100 * self.share_of_attention:.2f} % of the "
-                f"{self.attention_cycles} clocks of attention")),
+            (
+                "selection",
+                f"{self.selected} of {workload['clusters']} clusters, {self.wanted} tokens wanted, "
+                f"{self.fetched} fetched by {self.commands} commands",
+            ),
+            (
+                "after the last score",
+                f"{self.tail_cycles} cycles"
+                + (
+                    ""
+                    if self.share_of_attention is None
+                    else f"; {self.paced_tail_cycles} with scores at the pace of keys, {100 * self.share_of_attention:.2f} % of the "
+                    f"{self.attention_cycles} clocks of attention"
+                ),
+            ),
         ]
 
 
-UNIT = Unit("starc-select", "selection of key clusters by their scores, as a program of reads",
-            "STARC, Algorithm 1; the unit is this project's", module="starc_select", config=StarcSelectConfig,
-            presets=PRESETS, generator="bankside.gen.starc.select:StarcSelect",
-            model="bankside.models.starc.select:select", bench="bankside.cosim.starc_select:bench",
-            page="docs/starc-select.md", workload=SelectWorkload, result=StarcSelectResult, published=(),
-            trial=Trial({"clusters": 12, "kept": 4, "ways": 2, "max_tokens": 255, "row_units": 4, "output_words": 2},
-                        {"clusters": 12, "budget": 40, "recent": 5, "cluster_tokens": 12, "attention": "none"}))
+UNIT = Unit(
+    "starc-select",
+    "selection of key clusters by their scores, as a program of reads",
+    "STARC, Algorithm 1; the unit is this project's",
+    module="starc_select",
+    config=StarcSelectConfig,
+    presets=PRESETS,
+    generator="bankside.gen.starc.select:StarcSelect",
+    model="bankside.models.starc.select:select",
+    bench="bankside.cosim.starc_select:bench",
+    page="docs/starc-select.md",
+    workload=SelectWorkload,
+    result=StarcSelectResult,
+    published=(),
+    trial=Trial(
+        {"clusters": 12, "kept": 4, "ways": 2, "max_tokens": 255, "row_units": 4, "output_words": 2},
+        {"clusters": 12, "budget": 40, "recent": 5, "cluster_tokens": 12, "attention": "none"},
+    ),
+)

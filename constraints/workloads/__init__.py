@@ -53,7 +53,10 @@ class Quantiles(Strict):
             raise ValueError("the points must begin at share 0 and end at share 1")
         if any(b <= a for a, b in zip(shares, shares[1:], strict=False)):
             raise ValueError("shares must grow")
-        if any(b < a for a, b in zip(tokens, tokens[1:], strict=False)) or not 1 <= tokens[0] <= tokens[-1] <= MAX_TOKENS:
+        if (
+            any(b < a for a, b in zip(tokens, tokens[1:], strict=False))
+            or not 1 <= tokens[0] <= tokens[-1] <= MAX_TOKENS
+        ):
             raise ValueError(f"tokens must not shrink, and be 1 to {MAX_TOKENS}")
         return self
 
@@ -109,8 +112,13 @@ class ArrivalSpec(Strict):
     """Arrivals with a gamma distribution of the times between them; ``cv`` 1 is a Poisson process."""
 
     rate: float = Field(gt=0, le=1e9, strict=False, description="mean requests per second")
-    cv: float = Field(default=1.0, ge=0, le=100, strict=False,
-                      description="coefficient of variation of the times between arrivals; 0: all alike")
+    cv: float = Field(
+        default=1.0,
+        ge=0,
+        le=100,
+        strict=False,
+        description="coefficient of variation of the times between arrivals; 0: all alike",
+    )
 
 
 class WorkloadSpec(Strict):
@@ -120,7 +128,8 @@ class WorkloadSpec(Strict):
     synthetic: bool = Field(description="whether the distributions rest on more than the numbers of the source")
     input: Length
     output: Length
-    total_at_most: int | None = Field(default=None, ge=2, le=2 * MAX_TOKENS,
-                                      description="input and output together; the output is drawn first")
+    total_at_most: int | None = Field(
+        default=None, ge=2, le=2 * MAX_TOKENS, description="input and output together; the output is drawn first"
+    )
     arrivals: ArrivalSpec | None = None
     source: str

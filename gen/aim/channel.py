@@ -256,7 +256,8 @@ class AimChannel(wiring.Component):
         pending = range(self._config.depth + 8)
         host_gb, host_set, product_gb, product_set = (
             [Signal(pending, name=f"{name}_{s}") for s in range(self._config.sets)]
-            for name in ("host_gb", "host_set", "product_gb", "product_set"))
+            for name in ("host_gb", "host_set", "product_gb", "product_set")
+        )
         alone = Signal()
         settling = Signal(range(settle + 1))
         return _UnderWay(host_gb, host_set, product_gb, product_set, alone, settling)
@@ -267,8 +268,12 @@ class AimChannel(wiring.Component):
         other_gb, other_set, product_on = Signal(), Signal(), Signal()
         product_from = Signal()
         if self._config.sets == 2:
-            m.d.comb += [other_gb.eq(~gb), other_set.eq(~bank_set), product_from.eq(gb ^ filled),
-                         product_on.eq(bank_set ^ begun)]
+            m.d.comb += [
+                other_gb.eq(~gb),
+                other_set.eq(~bank_set),
+                product_from.eq(gb ^ filled),
+                product_on.eq(bank_set ^ begun),
+            ]
         return _PingPong(gb, filled, bank_set, begun, other_gb, other_set, product_from, product_on)
 
     def _dispatch(self, m, queues, under_way, ahead):
@@ -278,8 +283,9 @@ class AimChannel(wiring.Component):
         is_fill, is_start, is_read = (_is_op(command, name) for name in ("WR_GB", "WR_BIAS", "RD_MAC"))
         is_product = _is_op(command, "MAC_ABK", "MAC_SBK")
         known = _is_op(command, *CODES) & (command.opsize != 0)
-        to_host, to_product, goes_alone, free, idle = (Signal(name=n) for n in
-                                                       ("to_host", "to_product", "goes_alone", "free", "idle"))
+        to_host, to_product, goes_alone, free, idle = (
+            Signal(name=n) for n in ("to_host", "to_product", "goes_alone", "free", "idle")
+        )
         host_gb, host_set, product_gb, product_set, alone, _ = under_way
         other_gb, other_set, product_from, product_on = ahead[4:]
         m.d.comb += [
@@ -290,13 +296,13 @@ class AimChannel(wiring.Component):
         ]
         with m.If(alone):
             m.d.comb += free.eq(0)
-        with m.Elif(is_fill):       # not while a product uses the buffer
+        with m.Elif(is_fill):  # not while a product uses the buffer
             m.d.comb += free.eq(Array(product_gb)[other_gb] == 0)
         with m.Elif(is_start):
             m.d.comb += free.eq(Array(product_set)[other_set] == 0)
-        with m.Elif(is_read):       # it waits in the host queue
+        with m.Elif(is_read):  # it waits in the host queue
             m.d.comb += free.eq(1)
-        with m.Elif(is_product):    # not before its buffer is filled and its registers are written and read
+        with m.Elif(is_product):  # not before its buffer is filled and its registers are written and read
             m.d.comb += free.eq((Array(host_gb)[product_from] == 0) & (Array(host_set)[product_on] == 0))
         with m.Else():
             m.d.comb += free.eq(idle)
@@ -319,8 +325,12 @@ class AimChannel(wiring.Component):
             with m.If(host_goes & is_start):
                 m.d.sync += ahead.begun.eq(1)
             with m.If(product_goes):
-                m.d.sync += [ahead.gb.eq(product_from), ahead.bank_set.eq(product_on), ahead.filled.eq(0),
-                             ahead.begun.eq(0)]
+                m.d.sync += [
+                    ahead.gb.eq(product_from),
+                    ahead.bank_set.eq(product_on),
+                    ahead.filled.eq(0),
+                    ahead.begun.eq(0),
+                ]
         return _Goes(host_goes, product_goes, is_fill, is_start, is_read, goes_alone)
 
     # ---- Products -----------------------------------------------------------------------------------------------------
@@ -341,8 +351,9 @@ class AimChannel(wiring.Component):
         with m.If(_is_op(product.command, "MAC_SBK")):
             m.d.comb += enable.eq(Const(1, banks) << product.command.bank)
         with m.Else():
-            m.d.comb += enable.eq(Mux(product.command.neighbour, Const(sum(1 << n for n in range(0, banks, 2)), banks),
-                                      (1 << banks) - 1))
+            m.d.comb += enable.eq(
+                Mux(product.command.neighbour, Const(sum(1 << n for n in range(0, banks, 2)), banks), (1 << banks) - 1)
+            )
         with m.If(beat):
             m.d.sync += at.eq(Mux(beat_last, 0, at + 1))
         ends, end_sets = [beat & beat_last], [product.set]
@@ -356,8 +367,10 @@ class AimChannel(wiring.Component):
     def _factors(self, m, product, buffers):
         """The second factors, a cycle after the beat: a word of the global buffer, or the neighbour's data."""
         used_gb, neighbours = Signal(), Signal()
-        m.d.sync += [used_gb.eq(product.gb),
-                     neighbours.eq(product.command.neighbour & _is_op(product.command, "MAC_ABK"))]
+        m.d.sync += [
+            used_gb.eq(product.gb),
+            neighbours.eq(product.command.neighbour & _is_op(product.command, "MAC_ABK")),
+        ]
         factors = Signal(self._config.word_bits)
         m.d.comb += factors.eq(Array(buffer.read.data for buffer in buffers)[used_gb])
         return factors, neighbours
@@ -393,13 +406,16 @@ class AimChannel(wiring.Component):
             takes_bank.eq(_is_op(op, "EWMUL", "COPY_BKGB", "RD_SBK")),
             gives.eq(_is_op(op, "RD_MAC", "RD_AF", "RD_SBK")),
             stores.eq(_is_op(op, "EWMUL", "COPY_GBBK", "WR_ABK", "WR_SBK")),
-            go.eq(queue.o.valid & (settling == 0)
-                  & (~takes_data | self.data.valid)
-                  & (~takes_bank | self.bank.valid)
-                  & (~gives | (result_places != 0))
-                  & (~stores | (places != 0))
-                  & ~(starts & ends[-1])                                    # a product writes the registers now
-                  & ~(waits & (Array(product_set)[host.set] != 0))),
+            go.eq(
+                queue.o.valid
+                & (settling == 0)
+                & (~takes_data | self.data.valid)
+                & (~takes_bank | self.bank.valid)
+                & (~gives | (result_places != 0))
+                & (~stores | (places != 0))
+                & ~(starts & ends[-1])  # a product writes the registers now
+                & ~(waits & (Array(product_set)[host.set] != 0))
+            ),
             single.eq(~many | (step == op.opsize - 1)),
             done.eq(go & single),
             queue.o.ready.eq(done),
@@ -425,19 +441,31 @@ class AimChannel(wiring.Component):
 
     def _count(self, m, under_way, ahead, goes, product, host):
         """Count commands in progress: a dispatched command counts up, a finished command counts down."""
+
         def count(counter, up, down):
             m.d.sync += counter.eq(counter + up - down)
 
         for s in range(self._config.sets):
-            count(under_way.host_gb[s], goes.host & goes.is_fill & (ahead.other_gb == s),
-                  host.done & host.fills & (host.command.gb == s))
-            count(under_way.host_set[s],
-                  goes.host & (goes.is_start & (ahead.other_set == s) | goes.is_read & (ahead.bank_set == s)),
-                  host.done & (host.starts | host.waits) & (host.command.set == s))
-            count(under_way.product_gb[s], goes.product & (ahead.product_from == s),
-                  product.beat & product.last & (product.command.gb == s))
-            count(under_way.product_set[s], goes.product & (ahead.product_on == s),
-                  product.ends[-1] & (product.end_sets[-1] == s))
+            count(
+                under_way.host_gb[s],
+                goes.host & goes.is_fill & (ahead.other_gb == s),
+                host.done & host.fills & (host.command.gb == s),
+            )
+            count(
+                under_way.host_set[s],
+                goes.host & (goes.is_start & (ahead.other_set == s) | goes.is_read & (ahead.bank_set == s)),
+                host.done & (host.starts | host.waits) & (host.command.set == s),
+            )
+            count(
+                under_way.product_gb[s],
+                goes.product & (ahead.product_from == s),
+                product.beat & product.last & (product.command.gb == s),
+            )
+            count(
+                under_way.product_set[s],
+                goes.product & (ahead.product_on == s),
+                product.ends[-1] & (product.end_sets[-1] == s),
+            )
 
     def _global_buffers(self, m, buffers, product, host):
         """Write the buffers, and read them for products and copies. Returns the word of the command's bank."""
@@ -462,7 +490,7 @@ class AimChannel(wiring.Component):
         def numbered(register_set, register):
             if config.sets == 1:
                 return register
-            return Cat(register[:(config.registers_per_set - 1).bit_length()], register_set)
+            return Cat(register[: (config.registers_per_set - 1).bit_length()], register_set)
 
         activates = _is_op(op, "AF")
         for n, pu in enumerate(pus):
@@ -486,12 +514,21 @@ class AimChannel(wiring.Component):
         go, gives, results, result_places = host.go, host.gives, places.results, places.for_results
         gave, gave_number, gave_activation = Signal(), Signal(), Signal()
         kept = Signal(self._config.word_bits, reset_less=True)
-        m.d.sync += [gave.eq(go & gives), gave_number.eq(host.waits),
-                     gave_activation.eq(_is_op(host.command.command, "RD_AF")), kept.eq(chosen)]
+        m.d.sync += [
+            gave.eq(go & gives),
+            gave_number.eq(host.waits),
+            gave_activation.eq(_is_op(host.command.command, "RD_AF")),
+            kept.eq(chosen),
+        ]
         m.d.comb += [
             results.i.valid.eq(gave),
-            results.i.payload.eq(Mux(gave_number, Cat(pu.result for pu in pus),
-                                     Mux(gave_activation, Cat(pu.activation for pu in pus), kept))),
+            results.i.payload.eq(
+                Mux(
+                    gave_number,
+                    Cat(pu.result for pu in pus),
+                    Mux(gave_activation, Cat(pu.activation for pu in pus), kept),
+                )
+            ),
         ]
         m.d.sync += result_places.eq(result_places + (results.o.valid & results.o.ready) - (go & gives))
         return gave
@@ -513,13 +550,17 @@ class AimChannel(wiring.Component):
         for n, part in enumerate(products):
             group, lane = divmod(n, config.lanes)
             first = GROUP * group * config.lanes + lane
-            m.d.comb += [part.a.eq(self.bank.payload.word_select(first, width)),
-                         part.b.eq(self.bank.payload.word_select(first + config.lanes, width))]
+            m.d.comb += [
+                part.a.eq(self.bank.payload.word_select(first, width)),
+                part.b.eq(self.bank.payload.word_select(first + config.lanes, width)),
+            ]
         stored, from_gb, stored_gb = Signal(), Signal(), Signal()
         direct = Signal(payload(config.write_layout), reset_less=True)
         own = Signal(word)
         m.d.sync += [
-            stored.eq(go & host.stores & ~multiplies), from_gb.eq(_is_op(op, "COPY_GBBK")), stored_gb.eq(host.command.gb),
+            stored.eq(go & host.stores & ~multiplies),
+            from_gb.eq(_is_op(op, "COPY_GBBK")),
+            stored_gb.eq(host.command.gb),
             direct.data.eq(self.data.payload),
             direct.banks.eq(Mux(_is_op(op, "WR_ABK"), (1 << banks) - 1, Const(1, banks) << op.bank)),
             direct.scatter.eq(_is_op(op, "WR_ABK")),
@@ -530,8 +571,10 @@ class AimChannel(wiring.Component):
             writes.i.valid.eq(products_valid | stored),
         ]
         with m.If(products_valid):
-            m.d.comb += [writes.i.p.data.eq(Cat(part.product for part in products)),
-                         writes.i.p.banks.eq(sum(1 << (GROUP * n + 2) for n in range(config.groups)))]
+            m.d.comb += [
+                writes.i.p.data.eq(Cat(part.product for part in products)),
+                writes.i.p.banks.eq(sum(1 << (GROUP * n + 2) for n in range(config.groups))),
+            ]
         with m.Else():
             # A word for one bank stands in the place of its group. A word for all banks stands in the lowest place.
             m.d.comb += [writes.i.payload.eq(direct), writes.i.p.data.eq(own.replicate(config.groups))]
@@ -541,8 +584,10 @@ class AimChannel(wiring.Component):
         def entries(queue):
             """Valid bit and content of each place of a queue."""
             m.d.comb += queue.probe.index.eq(1)
-            return [(queue.o.valid, queue.o.p),
-                    (queue.probe.level == 2, data.View(_queued_layout(self._config), queue.probe.item))]
+            return [
+                (queue.o.valid, queue.o.p),
+                (queue.probe.level == 2, data.View(_queued_layout(self._config), queue.probe.item)),
+            ]
 
         host_gb, host_set, product_gb, product_set, alone, settling = under_way
         results, writes, result_places, write_places = places
@@ -551,10 +596,14 @@ class AimChannel(wiring.Component):
         m.d.comb += [
             Assert(~results.i.valid | results.i.ready, "AimChannel: a result finds a place"),
             Assert(~writes.i.valid | writes.i.ready, "AimChannel: a write finds a place"),
-            Assert(result_places + gave + results.level == results.depth,
-                   "AimChannel: each place for a result is free, reserved, or taken"),
-            Assert(write_places + stored + sum(multiplied) + writes.level == writes.depth,
-                   "AimChannel: each place for a write is free, reserved, or taken"),
+            Assert(
+                result_places + gave + results.level == results.depth,
+                "AimChannel: each place for a result is free, reserved, or taken",
+            ),
+            Assert(
+                write_places + stored + sum(multiplied) + writes.level == writes.depth,
+                "AimChannel: each place for a write is free, reserved, or taken",
+            ),
             Assert(~(product.beat & host.go & host.takes_bank), "AimChannel: a column access is taken once"),
             Assert(~(stored & multiplied[-1]), "AimChannel: products and other writes never meet"),
             Assert(lonely == alone, "AimChannel: a command that goes alone is under way until it has settled"),
@@ -563,20 +612,33 @@ class AimChannel(wiring.Component):
         ends, end_sets = product.ends[1:], product.end_sets[1:]
         for s, buffer in enumerate(buffers):
             m.d.comb += [
-                Assert(host_gb[s] == sum(v & _is_op(e.command, "WR_GB") & (e.gb == s) for v, e in hosts),
-                       "AimChannel: fills of a buffer are counted"),
-                Assert(host_set[s] == sum(v & _is_op(e.command, "WR_BIAS", "RD_MAC") & (e.set == s)
-                                                for v, e in hosts), "AimChannel: uses of a set are counted"),
-                Assert(product_gb[s] == sum(v & (e.gb == s) for v, e in waiting),
-                       "AimChannel: products with a buffer are counted"),
-                Assert(product_set[s] == sum(v & (e.set == s) for v, e in waiting)
-                       + sum(end & (end_set == s) for end, end_set in zip(ends, end_sets, strict=True)),
-                       "AimChannel: products into a set are counted"),
+                Assert(
+                    host_gb[s] == sum(v & _is_op(e.command, "WR_GB") & (e.gb == s) for v, e in hosts),
+                    "AimChannel: fills of a buffer are counted",
+                ),
+                Assert(
+                    host_set[s] == sum(v & _is_op(e.command, "WR_BIAS", "RD_MAC") & (e.set == s) for v, e in hosts),
+                    "AimChannel: uses of a set are counted",
+                ),
+                Assert(
+                    product_gb[s] == sum(v & (e.gb == s) for v, e in waiting),
+                    "AimChannel: products with a buffer are counted",
+                ),
+                Assert(
+                    product_set[s]
+                    == sum(v & (e.set == s) for v, e in waiting)
+                    + sum(end & (end_set == s) for end, end_set in zip(ends, end_sets, strict=True)),
+                    "AimChannel: products into a set are counted",
+                ),
                 Assert((host_gb[s] == 0) | (product_gb[s] == 0), "AimChannel: a buffer is filled or used"),
-                Assert(~(buffer.write.en & product.beat & (product.command.gb == s)),
-                       "AimChannel: no product reads a buffer that is filled"),
-                Assert(~(host.go & host.waits & (host.command.set == s)) | (product_set[s] == 0),
-                       "AimChannel: results are read when the products are done"),
+                Assert(
+                    ~(buffer.write.en & product.beat & (product.command.gb == s)),
+                    "AimChannel: no product reads a buffer that is filled",
+                ),
+                Assert(
+                    ~(host.go & host.waits & (host.command.set == s)) | (product_set[s] == 0),
+                    "AimChannel: results are read when the products are done",
+                ),
             ]
         if len(buffers) == 1:
             m.d.comb += [Assert(~v | (~e.gb & ~e.set), "AimChannel: there is one set") for v, e in (*hosts, *waiting)]

@@ -40,12 +40,16 @@ class Engine(wiring.Component):
 
     def __init__(self, config, claims, members=None):
         self._config, self.claims = config, tuple(claims)
-        super().__init__({
-            "start": In(1), "command": In(payload(config.command_layout)), "ready": Out(1),
-            "idle": Out(1),
-            "registers": Out(self.client.signature(config.register_bits, config.word_bits)),
-            **(members or {}),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "command": In(payload(config.command_layout)),
+                "ready": Out(1),
+                "idle": Out(1),
+                "registers": Out(self.client.signature(config.register_bits, config.word_bits)),
+                **(members or {}),
+            }
+        )
 
     @property
     def config(self):

@@ -51,8 +51,13 @@ class Hub(wiring.Component):
         config = self._config
         engines = self._engines(platform)
         m.submodules.registers = registers = RegisterFile(
-            config.word_bits, config.registers, [engine.client for engine in engines.values()], banks=config.banks,
-            bank_ports=config.bank_ports, ports=config.register_ports)
+            config.word_bits,
+            config.registers,
+            [engine.client for engine in engines.values()],
+            banks=config.banks,
+            bank_ports=config.bank_ports,
+            ports=config.register_ports,
+        )
         m.submodules.commands = commands = StreamRegister(payload(config.command_layout))
         wiring.connect(m, command=wiring.flipped(self.command), commands=commands.i)
         for n, (name, engine) in enumerate(engines.items()):
@@ -74,7 +79,7 @@ class Hub(wiring.Component):
                 engine.start.eq(commands.o.valid & claimed & free),
             ]
             chosen.append(claimed & ~free)
-        m.d.comb += commands.o.ready.eq(~Cat(chosen).any())     # no engine is to wait for
+        m.d.comb += commands.o.ready.eq(~Cat(chosen).any())  # no engine is to wait for
         return m
 
 

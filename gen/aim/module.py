@@ -97,8 +97,10 @@ class AimModule(wiring.Component):
         own = [name for name in COMMANDS if name in (*CHANNEL_CODES, *config.hub.commands, *PLAIN)]
         sent = Signal(layout)
         m.d.comb += sent.eq(command)
-        without, optional = ([name for name in own if "opsize" not in COMMANDS[name].places],
-                             [name for name in own if "opsize" in COMMANDS[name].optional])
+        without, optional = (
+            [name for name in own if "opsize" not in COMMANDS[name].places],
+            [name for name in own if "opsize" in COMMANDS[name].optional],
+        )
         with m.If(is_op(command.op, without) | is_op(command.op, optional) & (command.opsize == 0)):
             m.d.comb += sent.opsize.eq(1)
         select = [is_op(command.op, config.hub.commands)]
@@ -111,7 +113,7 @@ class AimModule(wiring.Component):
         m.d.comb += [
             hub.command.valid.eq(queue.o.valid),
             queue.o.ready.eq(hub.command.ready),
-            hub.command.p.mask.eq(queue.o.p.mask[-config.channels:]),
+            hub.command.p.mask.eq(queue.o.p.mask[-config.channels :]),
             *(hub.command.p[name].eq(queue.o.p[name]) for name in config.hub.command_layout.widths if name != "mask"),
         ]
 
@@ -121,7 +123,7 @@ class AimModule(wiring.Component):
             m.submodules[f"commands_{n}"] = commands = StreamRegister(layout)
             source, memory = getattr(broadcast, f"o_{n + 1}"), getattr(self, f"memory_{n}")
             given = Signal(layout, name=f"given_{n}")
-            alone = Signal(name=f"alone_{n}")    # for the memory only
+            alone = Signal(name=f"alone_{n}")  # for the memory only
             m.d.comb += [
                 given.eq(source.payload),
                 alone.eq(is_op(given.op, PLAIN)),
@@ -138,7 +140,9 @@ class AimModule(wiring.Component):
                 *(to_unit[name].eq(taken[name]) for name in ("op", "opsize", "bank", "register")),
                 # In WR_GB, `column` is the buffer's. Otherwise `column` is the row's, and `gpr` is the buffer's column.
                 to_unit.column.eq(Mux(is_op(taken.op, ["WR_GB"]), taken.column, taken.gpr)),
-                to_unit.element.eq(taken.gpr1), to_unit.function.eq(taken.gpr1), to_unit.neighbour.eq(taken.gpr1),
+                to_unit.element.eq(taken.gpr1),
+                to_unit.function.eq(taken.gpr1),
+                to_unit.neighbour.eq(taken.gpr1),
             ]
             link(m, getattr(hub, f"data_{n}"), unit.data)
             link(m, unit.result, getattr(hub, f"result_{n}"))

@@ -49,14 +49,25 @@ class AimPu(wiring.Component):
         self.ACTIVATION = 2 + config.activation_depth
         registers = range(max(config.registers, 2))
         fmt = config.fmt
-        super().__init__({
-            "valid": In(1), "last": In(1), "add_register": In(registers),
-            "data": In(config.word_bits), "operand": In(config.word_bits),
-            "write": In(1), "number": In(fmt.width), "write_register": In(registers),
-            "read": In(1), "read_register": In(registers),
-            "activate": In(1), "chosen": In(3),
-            "result": Out(fmt.width), "activation": Out(fmt.width), "held": Out(config.word_bits),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "last": In(1),
+                "add_register": In(registers),
+                "data": In(config.word_bits),
+                "operand": In(config.word_bits),
+                "write": In(1),
+                "number": In(fmt.width),
+                "write_register": In(registers),
+                "read": In(1),
+                "read_register": In(registers),
+                "activate": In(1),
+                "chosen": In(3),
+                "result": Out(fmt.width),
+                "activation": Out(fmt.width),
+                "held": Out(config.word_bits),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -65,25 +76,43 @@ class AimPu(wiring.Component):
 
         m.submodules.numbers = numbers = Memory(shape=fmt.width, depth=count, init=[])
         write, start, read = numbers.write_port(), numbers.read_port(), numbers.read_port()
-        m.d.comb += [start.addr.eq(self.add_register), read.addr.eq(self.read_register), read.en.eq(self.read),
-                     self.result.eq(read.data)]
+        m.d.comb += [
+            start.addr.eq(self.add_register),
+            read.addr.eq(self.read_register),
+            read.en.eq(self.read),
+            self.result.eq(read.data),
+        ]
 
         # Cycle 1: all operands. A sum begins with the written number as one more product, later beats have -0 instead.
         written = Signal(count)
         valid, last, first = Signal(), Signal(), Signal()
         register, word = Signal.like(self.add_register, name="register"), Signal(config.word_bits, reset_less=True)
-        m.d.sync += [valid.eq(self.valid), last.eq(self.last), first.eq(written.bit_select(self.add_register, 1)),
-                     register.eq(self.add_register), word.eq(self.data)]
+        m.d.sync += [
+            valid.eq(self.valid),
+            last.eq(self.last),
+            first.eq(written.bit_select(self.add_register, 1)),
+            register.eq(self.add_register),
+            word.eq(self.data),
+        ]
         m.d.comb += self.held.eq(word)
         with m.If(self.valid):
             m.d.sync += written.bit_select(self.add_register, 1).eq(0)
         with m.If(self.write):
             m.d.sync += written.bit_select(self.write_register, 1).eq(1)
         m.submodules.dot = sums = DotRegisters(
-            fmt, config.lanes + 1, registers=count, result=fmt, window=config.window.bits, beats=config.max_beats,
-            depth=config.depth)
+            fmt,
+            config.lanes + 1,
+            registers=count,
+            result=fmt,
+            window=config.window.bits,
+            beats=config.max_beats,
+            depth=config.depth,
+        )
         m.d.comb += [
-            sums.valid.eq(valid), sums.first.eq(first), sums.last.eq(last), sums.register.eq(register),
+            sums.valid.eq(valid),
+            sums.first.eq(first),
+            sums.last.eq(last),
+            sums.register.eq(register),
             sums.a.eq(Cat(word, Mux(first, start.data, fmt.sign_mask))),
             sums.b.eq(Cat(self.operand, Const(fmt.bias << fmt.fraction_bits, fmt.width))),
             write.en.eq(self.write | sums.o_valid),
@@ -97,8 +126,10 @@ class AimPu(wiring.Component):
             m.d.sync += [strobe.eq(strobes[-1]), function.eq(functions[-1])]
             strobes.append(strobe)
             functions.append(function)
-        values = [interpolate(m, read.data, table=table, depth=config.activation_depth, name=f"{table.function}_")
-                  for table in config.tables]
+        values = [
+            interpolate(m, read.data, table=table, depth=config.activation_depth, name=f"{table.function}_")
+            for table in config.tables
+        ]
         held = Signal(fmt.width, reset_less=True)
         with m.If(strobes[-1]):
             m.d.sync += held.eq(Array(values)[functions[-1]])

@@ -69,7 +69,7 @@ class _Access:
         """Row of the word in a bank. Words behind the last bank are in the next row."""
         if not self.wide or not len(self.low):
             return self.high
-        return (self.high + (bank < self.low))[:len(self.high)]
+        return (self.high + (bank < self.low))[: len(self.high)]
 
 
 def _turned(m, words, low, name, *, back=False):
@@ -125,15 +125,23 @@ class RegisterFile(wiring.Component):
         self.address_bits = (registers - 1).bit_length()
         #: For each client with promises: whether there is one, its target and its lanes, by age. The last age is the clock
         #: of the write.
-        self.promises = {n: [(Signal(name=f"promised_{n}_{age}"),
-                              Signal(self.address_bits, name=f"promised_{n}_{age}_target", reset_less=True),
-                              Signal(client.width, name=f"promised_{n}_{age}_lanes", reset_less=True))
-                             for age in range(1, client.latency + 1)]
-                         for n, client in enumerate(self.clients) if client.latency is not None}
+        self.promises = {
+            n: [
+                (
+                    Signal(name=f"promised_{n}_{age}"),
+                    Signal(self.address_bits, name=f"promised_{n}_{age}_target", reset_less=True),
+                    Signal(client.width, name=f"promised_{n}_{age}_lanes", reset_less=True),
+                )
+                for age in range(1, client.latency + 1)
+            ]
+            for n, client in enumerate(self.clients)
+            if client.latency is not None
+        }
         #: For a proof, which drives the address: a register and its word.
         self.probe_address, self.probe_word = Signal(self.address_bits), Signal(width)
-        super().__init__({f"client_{n}": In(client.signature(self.address_bits, width))
-                          for n, client in enumerate(self.clients)})
+        super().__init__(
+            {f"client_{n}": In(client.signature(self.address_bits, width)) for n, client in enumerate(self.clients)}
+        )
 
     def _port(self, n):
         return min(n, self.ports - 1)
@@ -164,7 +172,7 @@ class RegisterFile(wiring.Component):
             written = written | access.mask & face.write_grant.replicate(banks)
         if single:
             taken = written
-        now = []     # promises of this clock
+        now = []  # promises of this clock
         for n, client in enumerate(self.clients):
             face, port = faces[n], reads[self._port(n)]
             lanes = face.lanes if client.width > 1 else None
@@ -187,16 +195,25 @@ class RegisterFile(wiring.Component):
             write = memory.write_port(granularity=self.width // self.elements if self.elements > 1 else None)
             read = memory.read_port()
             puts = [(go & access.mask[b], access.row(b)) for accesses in writes for go, access, *_ in accesses]
-            masks = [(go & access.mask[b]).replicate(self.elements) & mask for accesses in writes
-                     for go, access, _, mask in accesses]
+            masks = [
+                (go & access.mask[b]).replicate(self.elements) & mask
+                for accesses in writes
+                for go, access, _, mask in accesses
+            ]
             gets = [(go & access.mask[b], access.row(b)) for accesses in reads for go, access in accesses]
             m.d.comb += [
-                write.en.eq(_or(masks)), read.en.eq(_any(go for go, _ in gets)),
-                write.data.eq(sources[0][b] if self.ports == 1 else _or(
-                    _any(go & access.mask[b] for go, access, *_ in accesses).replicate(self.width) & source[b]
-                    for accesses, source in zip(writes, sources, strict=True))),
+                write.en.eq(_or(masks)),
+                read.en.eq(_any(go for go, _ in gets)),
+                write.data.eq(
+                    sources[0][b]
+                    if self.ports == 1
+                    else _or(
+                        _any(go & access.mask[b] for go, access, *_ in accesses).replicate(self.width) & source[b]
+                        for accesses, source in zip(writes, sources, strict=True)
+                    )
+                ),
             ]
-            if single:     # one address, since only one access takes place
+            if single:  # one address, since only one access takes place
                 address = Signal(range(rows), name=f"address_{b}")
                 m.d.comb += [address.eq(_chosen([*puts, *gets])), write.addr.eq(address), read.addr.eq(address)]
             else:
@@ -212,10 +229,13 @@ class RegisterFile(wiring.Component):
             if banks > 1:
                 low = Signal(range(banks), name=f"was_low_{p}", reset_less=True)
                 m.d.sync += low.eq(_chosen([(go, access.low) for go, access in accesses]))
-                words = [Array(words)[low]] if max(self.clients[n].width for n in of_port) == 1 else \
-                    _turned(m, words, low, f"read_{p}", back=True)
+                words = (
+                    [Array(words)[low]]
+                    if max(self.clients[n].width for n in of_port) == 1
+                    else _turned(m, words, low, f"read_{p}", back=True)
+                )
             for n in of_port:
-                m.d.comb += faces[n].read_data.eq(Cat(words[:self.clients[n].width]))
+                m.d.comb += faces[n].read_data.eq(Cat(words[: self.clients[n].width]))
 
         if platform == "formal":
             self._check(m, memories, writes, reads, ends)
@@ -255,8 +275,10 @@ class RegisterFile(wiring.Component):
         m.d.comb += words.eq(_chosen([(go, data) for go, _, data, _ in accesses]))
         if most == self.width:
             return [words] * self.banks
-        words = [words.word_select(n, self.width) if n < most // self.width else Const(0, self.width)
-                 for n in range(self.banks)]
+        words = [
+            words.word_select(n, self.width) if n < most // self.width else Const(0, self.width)
+            for n in range(self.banks)
+        ]
         low = Signal(range(self.banks), name=f"{name}_low")
         m.d.comb += low.eq(_chosen([(go, access.low) for go, access, *_ in accesses]))
         return _turned(m, words, low, name)
@@ -285,8 +307,10 @@ class RegisterFile(wiring.Component):
                 if other == n or ahead < 0 or (ahead == 0 and other < n):
                     continue
                 for age, (due, access) in enumerate(stages):
-                    m.d.comb += Assert(~(due & self._meets(n, access, other, *others[age + ahead])),
-                                       "RegisterFile: promised writes of a clock do not meet")
+                    m.d.comb += Assert(
+                        ~(due & self._meets(n, access, other, *others[age + ahead])),
+                        "RegisterFile: promised writes of a clock do not meet",
+                    )
 
 
 def _or(values):

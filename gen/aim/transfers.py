@@ -36,9 +36,16 @@ class Transfers(Engine):
 
     def __init__(self, config):
         word, channels = stream.Signature(config.word_bits), range(config.channels)
-        super().__init__(config, TRANSFERS, {
-            "host_in": In(word), "host_out": Out(word), **{f"result_{n}": In(word) for n in channels},
-            **{f"data_{n}": Out(word) for n in channels}})
+        super().__init__(
+            config,
+            TRANSFERS,
+            {
+                "host_in": In(word),
+                "host_out": Out(word),
+                **{f"result_{n}": In(word) for n in channels},
+                **{f"data_{n}": Out(word) for n in channels},
+            },
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -46,7 +53,7 @@ class Transfers(Engine):
         word, channels = config.word_bits, config.channels
         transfer, busy = Signal(payload(config.command_layout)), Signal()
         step, of_channel = Signal.like(transfer.opsize), Signal.like(transfer.opsize)
-        command_mask, transfer_mask = (Cat(reversed(one.mask)) for one in (self.command, transfer))   # channel 0 lowest
+        command_mask, transfer_mask = (Cat(reversed(one.mask)) for one in (self.command, transfer))  # channel 0 lowest
         m.d.comb += [self.ready.eq(~busy), self.idle.eq(~busy)]
 
         sends, receives = is_op(transfer.op, SENDING), is_op(transfer.op, RECEIVING)
@@ -63,7 +70,7 @@ class Transfers(Engine):
         host_places = Signal(range(self.PLACES + 1), init=self.PLACES)
 
         results = [getattr(self, f"result_{n}") for n in range(channels)]
-        left = Signal(channels)       # channels with results that have not arrived
+        left = Signal(channels)  # channels with results that have not arrived
         lowest = left & -left
         got, got_word, last = Signal(), Signal(word), Signal()
         many, own_last, channel_last = Signal(), Signal(), Signal()
@@ -95,7 +102,7 @@ class Transfers(Engine):
             m.d.sync += [step.eq(step + 1), of_channel.eq(Mux(channel_last, 0, of_channel + 1))]
             with m.If(channel_last):
                 m.d.sync += left.eq(left & ~lowest[:channels])
-        with m.If(busy & (moves & last | receives & (left == 0))):     # a command without channels is done at once
+        with m.If(busy & (moves & last | receives & (left == 0))):  # a command without channels is done at once
             m.d.sync += busy.eq(0)
         with m.If(self.start):
             m.d.sync += [transfer.eq(self.command), busy.eq(1), step.eq(0), of_channel.eq(0), left.eq(command_mask)]
@@ -103,8 +110,11 @@ class Transfers(Engine):
         was_sent, was_given, was_mask = Signal(), Signal(), Signal(channels, reset_less=True)
         m.d.sync += [was_sent.eq(reads & sends), was_given.eq(reads & gives), was_mask.eq(transfer_mask)]
         m.d.comb += [
-            outgoing.i.valid.eq(was_sent), outgoing.i.p.item.eq(registers.read_data), outgoing.i.p.select.eq(was_mask),
-            host_words.i.valid.eq(was_given), host_words.i.payload.eq(registers.read_data),
+            outgoing.i.valid.eq(was_sent),
+            outgoing.i.p.item.eq(registers.read_data),
+            outgoing.i.p.select.eq(was_mask),
+            host_words.i.valid.eq(was_given),
+            host_words.i.payload.eq(registers.read_data),
         ]
         m.d.sync += [
             places.eq(places + (outgoing.o.valid & outgoing.o.ready) - (reads & sends)),
@@ -114,9 +124,13 @@ class Transfers(Engine):
             m.d.comb += [
                 Assert(~was_sent | outgoing.i.ready, "Transfers: what is sent finds a place"),
                 Assert(~was_given | host_words.i.ready, "Transfers: what is read finds a place"),
-                Assert(places + was_sent + outgoing.level == outgoing.depth,
-                       "Transfers: each place for what is sent is free, reserved, or taken"),
-                Assert(host_places + was_given + host_words.level == host_words.depth,
-                       "Transfers: each place for what the host reads is free, reserved, or taken"),
+                Assert(
+                    places + was_sent + outgoing.level == outgoing.depth,
+                    "Transfers: each place for what is sent is free, reserved, or taken",
+                ),
+                Assert(
+                    host_places + was_given + host_words.level == host_words.depth,
+                    "Transfers: each place for what the host reads is free, reserved, or taken",
+                ),
             ]
         return m

@@ -38,7 +38,7 @@ def interpolate(p, a, *, table):
         raise TypeError(f"Table must be a TableInterpolation, not {table!r}")
     m, fmt = p.module, table.fmt
     f, e = fmt.fraction_bits, fmt.exponent_bits
-    fraction, exponent = a[:f], a[f:f + e]
+    fraction, exponent = a[:f], a[f : f + e]
     normal = wire(m, exponent.any(), "normal")
     nan = wire(m, exponent.all() & fraction.any(), "nan")
     first = fmt.bias + table.limit_bits  # exponent of the limit
@@ -54,9 +54,13 @@ def interpolate(p, a, *, table):
     # Fixed point, from -limit up.
     size = table.position_bits + table.limit_bits + 1
     magnitude = place_by_exponent(
-        m, Cat(fraction, normal), Cat(exponent[0] | ~normal, exponent[1:]),
+        m,
+        Cat(fraction, normal),
+        Cat(exponent[0] | ~normal, exponent[1:]),
         range(max(1, fmt.bias - table.position_bits - 1), first + 1),
-        lambda exponent: exponent - fmt.bias - f + table.position_bits, size)
+        lambda exponent: exponent - fmt.bias - f + table.position_bits,
+        size,
+    )
     p.position = ((magnitude ^ p.sign.replicate(size)) + p.sign)[:size] ^ (1 << (size - 1))
     p.cut(18)
 
@@ -65,17 +69,17 @@ def interpolate(p, a, *, table):
     rises = [b - a for a, b in zip(points[:-1], points[1:], strict=True)]
     start = Signal(Shape.cast(range(min(points), max(points) + 1)))
     rise = Signal(Shape.cast(range(min(*rises, 0), max(*rises, 0) + 1)))
-    with m.Switch(p.position[table.low_bits:]):
+    with m.Switch(p.position[table.low_bits :]):
         for number in range(table.entries):
             with m.Case(number):
                 m.d.comb += [start.eq(points[number]), rise.eq(rises[number])]
     p.start, p.rise = start, rise
-    p.low = p.position[:table.low_bits]
+    p.low = p.position[: table.low_bits]
     p.cut(table.entries.bit_length() + 2)
     half = 1 << table.low_bits >> 1
     p.product = (p.rise * p.low + half) >> table.low_bits
     p.cut(14)
-    value = (p.start + p.product)[:len(start)]
+    value = (p.start + p.product)[: len(start)]
     value = value.as_signed() if start.shape().signed else value
     for rule, side in ((table.below, p.sign), (table.above, ~p.sign)):
         if rule is not None:
@@ -86,7 +90,7 @@ def interpolate(p, a, *, table):
     # To the format. No value except 0 is below its normal range.
     negative = wire(m, p.value[-1] if start.shape().signed else Const(0, 1), "negative")
     p.negative = negative
-    p.magnitude = wire(m, Mux(negative, -p.value, p.value)[:len(p.value)], "size")
+    p.magnitude = wire(m, Mux(negative, -p.value, p.value)[: len(p.value)], "size")
     p.cut(8)
     width = max(len(p.magnitude), fmt.precision + 2)
     whole = wire(m, Cat(Const(0, width - len(p.magnitude)), p.magnitude), "whole")
@@ -94,10 +98,10 @@ def interpolate(p, a, *, table):
     p.moved = (whole << p.zeros)[:width]
     p.cut(14)
     top = len(p.magnitude) - 1 - table.value_bits + fmt.bias  # exponent of the top bit
-    kept, rest = p.moved[width - fmt.precision:width - 1], p.moved[:width - fmt.precision]
+    kept, rest = p.moved[width - fmt.precision : width - 1], p.moved[: width - fmt.precision]
     up = rest[-1] & (rest[:-1].any() | kept[0])
     packed = wire(m, Cat(kept, (top - p.zeros)[:e]) + up, "packed")
-    number = packed[:f + e] & p.moved[-1].replicate(f + e)
+    number = packed[: f + e] & p.moved[-1].replicate(f + e)
     infinite = wire(m, packed[f:] >= fmt.exponent_max, "infinite")
     number = Mux(infinite & p.moved[-1], fmt.infinity, number)
-    return Mux(p.passes, p.passing, Cat(number[:f + e], p.negative))[:fmt.width]
+    return Mux(p.passes, p.passing, Cat(number[: f + e], p.negative))[: fmt.width]

@@ -100,8 +100,10 @@ def _order(p, a, b, subtract, fmt, flush_to_zero):
     amount = Cat(bit | far if size >> n & 1 else bit for n, bit in enumerate(distance[:k]))
     p.amount = amount
 
-    big, small = (wire(m, Mux(swap, *pair), name) for name, pair in (
-        ("big_fraction", (y.fraction, x.fraction)), ("small_fraction", (x.fraction, y.fraction))))
+    big, small = (
+        wire(m, Mux(swap, *pair), name)
+        for name, pair in (("big_fraction", (y.fraction, x.fraction)), ("small_fraction", (x.fraction, y.fraction)))
+    )
     p.sign = Mux(swap, minus, x.sign) & ~p.cancel
     p.exponent = Mux(swap, y.biased, x.biased)
     p.special = x.top | y.top
@@ -133,14 +135,20 @@ def _normalise(p, fmt):
     m, near, exponent = p.module, fmt.precision - 1, p.exponent
     # A one at the place where the exponent would become 1 limits the shift.
     floor = Cat(exponent == near + 2 - k if near + 2 - k <= fmt.exponent_max else Const(0, 1) for k in range(near))
-    p.zeros, _ = leading_zero_count(m, p.sum[1:1 + near] | wire(m, floor, "floor"))
-    p.less_2 = (exponent - 2)[:len(exponent)]
+    p.zeros, _ = leading_zero_count(m, p.sum[1 : 1 + near] | wire(m, floor, "floor"))
+    p.less_2 = (exponent - 2)[: len(exponent)]
     p.deep = exponent > 2
     p.cut(9)
-    p.far_exponent = Cat(add_rows(m, [[(p.less_2[k], 0), (~p.zeros[k] if k < len(p.zeros) else Const(1, 1), 0)]
-                                      for k in range(len(p.less_2))], carry=(Const(1, 1), 0), name="far_exponent",
-                              fabric=p.fabric))
-    p.far, _ = shift_left(m, p.sum[1:1 + near], p.zeros, low=0, width=near, name="far")
+    p.far_exponent = Cat(
+        add_rows(
+            m,
+            [[(p.less_2[k], 0), (~p.zeros[k] if k < len(p.zeros) else Const(1, 1), 0)] for k in range(len(p.less_2))],
+            carry=(Const(1, 1), 0),
+            name="far_exponent",
+            fabric=p.fabric,
+        )
+    )
+    p.far, _ = shift_left(m, p.sum[1 : 1 + near], p.zeros, low=0, width=near, name="far")
 
 
 def _round(p, fmt):
@@ -154,7 +162,7 @@ def _round(p, fmt):
         """The bits from the last place on, in each of the three cases."""
         return gated(bits[2:], over) | gated(bits[1:-1], level) | gated(bits[:-2], under)
 
-    kept = wire(m, choose(total[1:f + 3]), "kept")
+    kept = wire(m, choose(total[1 : f + 3]), "kept")
     guard = wire(m, choose(total[:3]), "guard")
     rest = wire(m, p.sticky | (over & (total[0] | total[1])) | (level & total[0]), "rest")
     p.keep(kept=kept, up=guard & (rest | kept[0]), over=over, middle=total[-2], leads=total[-3:].any())
@@ -166,8 +174,11 @@ def _round(p, fmt):
     plus = wire(m, p.over | (p.middle & carry), "plus")
     same = wire(m, ~p.over & (p.middle ^ carry), "same")
     p.infinite = plus & (exponent == fmt.exponent_max - 1)
-    p.near_exponent = (gated((exponent + 1)[:len(exponent)], plus) | gated(exponent, same)
-                       | gated((exponent - 1)[:len(exponent)], ~plus & ~same))
+    p.near_exponent = (
+        gated((exponent + 1)[: len(exponent)], plus)
+        | gated(exponent, same)
+        | gated((exponent - 1)[: len(exponent)], ~plus & ~same)
+    )
     # With the smallest exponent, the field becomes 0 below the larger significand's place. This is exact: no carry.
     p.near_normal = p.leads & ~((exponent == 1) & ~p.over & ~p.middle)
 
@@ -175,7 +186,7 @@ def _round(p, fmt):
 def _select(p, fmt, flush_to_zero):
     m = p.module
     shifted = wire(m, ~p.leads & p.deep, "shifted")
-    fraction = wire(m, Mux(shifted, Cat(Const(0, 1), p.far)[:fmt.fraction_bits], p.rounded), "fraction")
+    fraction = wire(m, Mux(shifted, Cat(Const(0, 1), p.far)[: fmt.fraction_bits], p.rounded), "fraction")
     top = wire(m, p.far[-1] & shifted, "far_leads")
     exponent = wire(m, gated(p.near_exponent, p.leads) | gated(p.far_exponent, top), "exponent_field")
     if flush_to_zero:

@@ -27,11 +27,14 @@ def unpack(m, bits, fmt, name):
     The exponent is biased; it is 1 for subnormals and zeros. The significand includes its implicit bit. At most one of
     ``zero``, ``inf`` and ``nan`` is 1.
     """
-    fraction = bits[:fmt.fraction_bits]
-    exponent = bits[fmt.fraction_bits:fmt.width - 1]
-    u = Unpacked(Signal(name=f"{name}_sign"), Signal(fmt.exponent_bits, name=f"{name}_exponent"),
-                 Signal(fmt.precision, name=f"{name}_significand"), *(Signal(name=f"{name}_{x}") for x in
-                                                                     ("zero", "inf", "nan")))
+    fraction = bits[: fmt.fraction_bits]
+    exponent = bits[fmt.fraction_bits : fmt.width - 1]
+    u = Unpacked(
+        Signal(name=f"{name}_sign"),
+        Signal(fmt.exponent_bits, name=f"{name}_exponent"),
+        Signal(fmt.precision, name=f"{name}_significand"),
+        *(Signal(name=f"{name}_{x}") for x in ("zero", "inf", "nan")),
+    )
     normal = Signal(name=f"{name}_normal")
     empty = Signal(name=f"{name}_empty")
     special = Signal(name=f"{name}_special")
@@ -108,17 +111,20 @@ class Rounder(wiring.Component):
     def __init__(self, fmt, *, width, exponent_max, unit, floor=0):
         self._fmt, self._width, self._unit = fmt, width, unit
         if width - 2 + floor + unit + fmt.bias < 1:
-            raise ValueError(f"Top bit must not lie below the normal range of {fmt.name}, not at "
-                             f"2**{width - 2 + floor + unit}")
+            raise ValueError(
+                f"Top bit must not lie below the normal range of {fmt.name}, not at 2**{width - 2 + floor + unit}"
+            )
         self._exponent_max = exponent_max
-        super().__init__({
-            "value": In(signed(width)),
-            "exponent": In(range(max(exponent_max, 1) + 1)),
-            "nan": In(1),
-            "positive": In(1),
-            "negative": In(1),
-            "bits": Out(fmt.width),
-        })
+        super().__init__(
+            {
+                "value": In(signed(width)),
+                "exponent": In(range(max(exponent_max, 1) + 1)),
+                "nan": In(1),
+                "positive": In(1),
+                "negative": In(1),
+                "bits": Out(fmt.width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -161,9 +167,9 @@ class Rounder(wiring.Component):
         pad = max(fmt.precision + 2 - size, 0)
         normal = Signal(size + pad)
         moved = Cat(r_fill.replicate(reach), r_magnitude) << r_shift
-        m.d.comb += normal.eq(Cat(r_fill.replicate(pad), moved[reach:reach + size]))
+        m.d.comb += normal.eq(Cat(r_fill.replicate(pad), moved[reach : reach + size]))
         low = size + pad - fmt.precision
-        guard, rest, even = normal[low - 1], normal[:low - 1], normal[low]
+        guard, rest, even = normal[low - 1], normal[: low - 1], normal[low]
         up = Signal()
         # With the missing one added, a remainder of all ones carries, and the tie is 0111...
         m.d.comb += up.eq(Mux(r_fill, guard | (rest.all() & even), guard & (rest.any() | even)))
@@ -172,11 +178,11 @@ class Rounder(wiring.Component):
         packed = Signal(len(field) + fmt.fraction_bits + 1)
         m.d.comb += packed.eq(Cat(normal[low:-1], field) + up)
         infinite = Signal()
-        m.d.comb += infinite.eq(r_inf | (packed[fmt.fraction_bits:] >= fmt.exponent_max))
+        m.d.comb += infinite.eq(r_inf | (packed[fmt.fraction_bits :] >= fmt.exponent_max))
         with m.If(r_nan):
             m.d.sync += self.bits.eq(fmt.nan)
         with m.Elif(infinite):
             m.d.sync += self.bits.eq(Cat(Const(fmt.infinity, fmt.width - 1), r_sign))
         with m.Else():
-            m.d.sync += self.bits.eq(Cat(packed[:fmt.width - 1], r_sign))
+            m.d.sync += self.bits.eq(Cat(packed[: fmt.width - 1], r_sign))
         return m

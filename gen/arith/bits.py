@@ -5,8 +5,17 @@ Arrival times control all of them. Their unit is a gate delay (about a NAND of t
 
 from amaranth import *
 
-__all__ = ["AND", "XOR", "add_rows", "booth_products", "carries", "compress", "leading_zero_count", "partial_products",
-           "product_columns"]
+__all__ = [
+    "AND",
+    "XOR",
+    "add_rows",
+    "booth_products",
+    "carries",
+    "compress",
+    "leading_zero_count",
+    "partial_products",
+    "product_columns",
+]
 
 #: Delay of a DSP block's multiplier, and of a carry chain of a few dozen bits, on an FPGA.
 DSP, CHAIN = 14, 6
@@ -52,9 +61,9 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
     digit = [Const(0, 1), *b, Const(0, 1), Const(0, 1)]
     digit_times = [0, *times_b, 0, 0]
     for low in range(0, len(b) + 1, 2):
-        below, here, above = digit[low:low + 3]
+        below, here, above = digit[low : low + 3]
         signed = low + 1 < len(b)
-        ready = max(digit_times[low:low + 3])
+        ready = max(digit_times[low : low + 3])
         label = f"{name}_{low}"
         one = wire(m, here ^ below, f"{label}_one")
         two = wire(m, (above ^ here) & ~one, f"{label}_two")
@@ -71,7 +80,7 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
             if k:
                 terms.append(a[k - 1] & two)
             bit = terms[0] | terms[1] if len(terms) > 1 else terms[0]
-            late = max(max(times_a[max(k - 1, 0):k + 1], default=0), ready + XOR + AND) + AND_OR
+            late = max(max(times_a[max(k - 1, 0) : k + 1], default=0), ready + XOR + AND) + AND_OR
             if signed and k:
                 bit, late = bit ^ above, late + XOR
             bit = wire(m, bit, f"{label}_{k}")
@@ -112,12 +121,14 @@ def product_columns(p, a, b, *, booth, total=None, arrivals=None, name="product"
 
 def _chained(p, columns, name, step):
     """Sum of columns in carry chains: a tree of ``+`` over rows. Every column then has one bit."""
-    rows = [Cat(column[k][0] if k < len(column) else Const(0, 1) for column in columns)
-            for k in range(max(map(len, columns), default=0))]
+    rows = [
+        Cat(column[k][0] if k < len(column) else Const(0, 1) for column in columns)
+        for k in range(max(map(len, columns), default=0))
+    ]
     level = 0
     while len(rows) > 1:
         for k in range(0, len(rows) - 1, 2):
-            p[f"{name}_{level}_{k // 2}"] = (rows[k] + rows[k + 1])[:len(columns)]
+            p[f"{name}_{level}_{k // 2}"] = (rows[k] + rows[k + 1])[: len(columns)]
         names = [f"{name}_{level}_{k}" for k in range(len(rows) // 2)]
         if len(rows) % 2:
             p[f"{name}_{level}_{len(names)}"] = rows[-1]
@@ -171,7 +182,7 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
         while len(column) > 2:
             column.sort(key=lambda bit: (times[bit], bit))
             odd = len(column) == 3
-            inputs = column[:2 if odd else 3]
+            inputs = column[: 2 if odd else 3]
             early, late = times[inputs[-2 if not odd else 0]], times[inputs[-1]]
             if odd:
                 sum_time, carry_time = late + XOR, late + AND
@@ -180,7 +191,7 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
                 carry_time = max(early + XOR + AND_OR, late + AND_OR)
             outputs = new(sum_time), new(carry_time)
             adders.append((inputs, outputs))
-            column[:len(inputs)] = [outputs[0]]
+            column[: len(inputs)] = [outputs[0]]
             carried.append(outputs[1])
 
     # Adders in order of time. All bits that are needed behind a cut go through the pipeline as one word.
@@ -248,8 +259,9 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
             if high == low:
                 earliest[high, low] = max(generate[high][1] if generate[high] else 0, propagate[high][1]), None
             else:
-                earliest[high, low] = min((max(soonest(high, k)[0], soonest(k - 1, low)[0]) + AND_OR, -k)
-                                          for k in range(low + 1, high + 1))
+                earliest[high, low] = min(
+                    (max(soonest(high, k)[0], soonest(k - 1, low)[0]) + AND_OR, -k) for k in range(low + 1, high + 1)
+                )
         return earliest[high, low]
 
     bound = max(soonest(k, 0)[0] for k in wanted)
@@ -324,7 +336,7 @@ def add_rows(m, columns, *, carry=None, limit=None, name="sum", fabric="asic"):
         one, other = (Cat(column[k][0] if k < len(column) else Const(0, 1) for column in columns) for k in range(2))
         into = Const(0, 1) if carry is None else carry[0]
         # The carry enters below the first column, so that there is one chain.
-        total = wire(m, (Cat(Const(1, 1), one) + Cat(into, other))[1:len(columns) + 1], name)
+        total = wire(m, (Cat(Const(1, 1), one) + Cat(into, other))[1 : len(columns) + 1], name)
         return [total[k] for k in range(len(columns))]
     generate, propagate, half = [], [], []
     for k, column in enumerate(columns):
@@ -364,15 +376,16 @@ def leading_zero_count(m, bits, *, name="zeros"):
     padded = Cat(Const(0, size - len(bits)), bits)
 
     def count(low, size):
-        part = padded[low:low + size]
+        part = padded[low : low + size]
         if size == 1:
             return [], part
         half = size // 2
         high_count, high = count(low + half, half)
         low_count, other = count(low, half)
         label = f"{name}_{low}_{size}"
-        digits = [wire(m, Mux(high, *pair), f"{label}_{k}")
-                  for k, pair in enumerate(zip(high_count, low_count, strict=True))]
+        digits = [
+            wire(m, Mux(high, *pair), f"{label}_{k}") for k, pair in enumerate(zip(high_count, low_count, strict=True))
+        ]
         return [*digits, wire(m, ~high, f"{label}_n")], wire(m, high | other, f"{label}_any")
 
     digits, found = count(0, size)

@@ -82,7 +82,7 @@ def _extreme(p, a, b, fmt, flush_to_zero, *, largest):
     chosen = Mux(second, p.b, p.a)
     nan = p.a_nan & p.b_nan
     top = fmt.fraction_bits - 1
-    return Cat(chosen[:top] & ~nan.replicate(top), chosen[top] | nan, chosen[top + 1:-1], chosen[-1] & ~nan)
+    return Cat(chosen[:top] & ~nan.replicate(top), chosen[top] | nan, chosen[top + 1 : -1], chosen[-1] & ~nan)
 
 
 def _operands(a, b, fmt, flush_to_zero):
@@ -96,7 +96,7 @@ def _operands(a, b, fmt, flush_to_zero):
 
 
 def _nan(bits, fmt):
-    return bits[fmt.fraction_bits:-1].all() & bits[:fmt.fraction_bits].any()
+    return bits[fmt.fraction_bits : -1].all() & bits[: fmt.fraction_bits].any()
 
 
 def _order(p, a, b):
@@ -117,6 +117,5 @@ def _order(p, a, b):
 
 
 def _halved(ranks):
-    pairs = [(high[0] | high[1] & low[0], high[1] & low[1])
-             for low, high in zip(ranks[::2], ranks[1::2], strict=False)]
-    return pairs + ranks[len(pairs) * 2:]
+    pairs = [(high[0] | high[1] & low[0], high[1] & low[1]) for low, high in zip(ranks[::2], ranks[1::2], strict=False)]
+    return pairs + ranks[len(pairs) * 2 :]

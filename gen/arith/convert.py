@@ -47,8 +47,11 @@ def convert(p, a, *, source, target, flush_to_zero=False):
     p.keep(sign=x.sign, nan=x.nan, zero=x.zero)
     offset = target.bias - source.bias
     lowest, highest = 1 + offset, source.exponent_max - 1 + offset  # of finite normal numbers, before rounding
-    p.infinite = x.inf | (x.exponent > source.exponent_max - 1 - (highest - target.exponent_max + 1)
-                          if highest >= target.exponent_max else 0)
+    p.infinite = x.inf | (
+        x.exponent > source.exponent_max - 1 - (highest - target.exponent_max + 1)
+        if highest >= target.exponent_max
+        else 0
+    )
     exponent = x.exponent + offset
     significand, lost = x.significand, Const(0, 1)
     # Add room for a guard bit.
@@ -57,13 +60,14 @@ def convert(p, a, *, source, target, flush_to_zero=False):
     if lowest < 1:
         # The subnormal range of the target begins above the subnormal range of the source: shift right.
         p.tiny = exponent < 1
-        p.field = exponent[:target.exponent_bits] & (~p.tiny).replicate(target.exponent_bits)
+        p.field = exponent[: target.exponent_bits] & (~p.tiny).replicate(target.exponent_bits)
         if flush_to_zero:
             p.zero = p.zero | p.tiny
         else:
             size = target.precision + 1
-            p.shift = (Mux(exponent < 1 - size, size, 1 - exponent)[:size.bit_length()]
-                       & p.tiny.replicate(size.bit_length()))
+            p.shift = Mux(exponent < 1 - size, size, 1 - exponent)[: size.bit_length()] & p.tiny.replicate(
+                size.bit_length()
+            )
             p.significand = Cat(Const(0, pad), significand)
             p.cut(8)
             p.significand, p.lost = shift_right(p.module, p.significand, p.shift)
@@ -71,7 +75,7 @@ def convert(p, a, *, source, target, flush_to_zero=False):
             significand, lost = p.significand, p.lost
             pad = 0
     elif offset == 0 or flush_to_zero:
-        p.field = exponent[:target.exponent_bits] & significand[-1].replicate(target.exponent_bits)
+        p.field = exponent[: target.exponent_bits] & significand[-1].replicate(target.exponent_bits)
     else:
         # Subnormal numbers of the source are normal in the target, down to the target's own subnormal range.
         p.biased = exponent
@@ -82,15 +86,15 @@ def convert(p, a, *, source, target, flush_to_zero=False):
             limit = Cat(*(significand[i] | (i == source.fraction_bits - offset) for i in range(source.precision)))
             p.zeros = leading_zeros(limit)
             p.cut(2 * source.precision.bit_length())
-            p.significand = (p.subnormal << p.zeros)[:source.precision]
+            p.significand = (p.subnormal << p.zeros)[: source.precision]
         p.cut(2 * source.precision.bit_length() + 2)
-        p.field = (p.biased - p.zeros)[:target.exponent_bits] & p.significand[-1].replicate(target.exponent_bits)
+        p.field = (p.biased - p.zeros)[: target.exponent_bits] & p.significand[-1].replicate(target.exponent_bits)
         significand = p.significand
     word = Cat(Const(0, pad), significand)
     kept = Cat(word[low:-1], p.field)
     if low:
         p.kept = kept
-        p.up = word[low - 1] & (nonzero(word[:low - 1]) | lost | word[low])
+        p.up = word[low - 1] & (nonzero(word[: low - 1]) | lost | word[low])
         p.cut(4)
         p.kept = increment(p.module, p.kept, p.up)
         p.cut(2 + 2 * target.width.bit_length())
@@ -135,8 +139,10 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
         raise ValueError(f"Width must be 2 to 64 bits, not {width!r}")
     if flush_to_zero and fmt.bias == 1:
         # Only in this case a subnormal number can be large enough to become 1.
-        a = Cat(a[:fmt.fraction_bits] & a[fmt.fraction_bits:-1].any().replicate(fmt.fraction_bits),
-                a[fmt.fraction_bits:])
+        a = Cat(
+            a[: fmt.fraction_bits] & a[fmt.fraction_bits : -1].any().replicate(fmt.fraction_bits),
+            a[fmt.fraction_bits :],
+        )
         x = take_apart(a, fmt)
     # Number of bits before the point: all bits of the integer, or as many as the format can have.
     size = min(width, fmt.bias + 1)
@@ -151,7 +157,7 @@ def to_integer(p, a, *, fmt, width, signed, flush_to_zero=False):
     p.word, p.lost = shift_right(p.module, p.word, p.shift)
     low = length - size
     p.cut(2 * count + 2)
-    up = p.word[low - 1] & (nonzero(p.word[:low - 1]) | p.lost | p.word[low])
+    up = p.word[low - 1] & (nonzero(p.word[: low - 1]) | p.lost | p.word[low])
     p.up, p.whole = up, p.word[low:]
     p.cut(4)
     # A negative number becomes its complement, plus one unless its magnitude is rounded up.
@@ -216,12 +222,12 @@ def from_integer(p, a, *, fmt, signed):
     p.word, p.zeros = normalise(p.module, p.word, fill=p.sign)
     p.cut(3 * size.bit_length())
     exponent = fmt.bias + size - 1 - p.zeros
-    p.field = exponent[:fmt.exponent_bits] & p.word[-1].replicate(fmt.exponent_bits)
+    p.field = exponent[: fmt.exponent_bits] & p.word[-1].replicate(fmt.exponent_bits)
     p.infinite = (exponent >= fmt.exponent_max) & p.word[-1] if size - 1 > fmt.bias else Const(0, 1)
     length = max(size, fmt.precision + 1)
     word = Cat(p.sign.replicate(length - size), p.word)
     low = length - fmt.precision
-    guard, rest, odd = word[low - 1], word[:low - 1], word[low]
+    guard, rest, odd = word[low - 1], word[: low - 1], word[low]
     p.up = Mux(p.sign, guard | (~nonzero(~rest) & odd), guard & (nonzero(rest) | odd))
     p.kept = Cat(word[low:-1], p.field)
     p.cut(6)
@@ -270,21 +276,21 @@ def round_to_integral(p, a, *, fmt, flush_to_zero=False):
     else:
         p.one = ~exponent.any() & fraction[-1] & nonzero(fraction[:-1]) if not flush_to_zero else Const(0, 1)
     # Fraction bits below the point.
-    whole = (exponent + 1)[:fmt.exponent_bits - 1]
+    whole = (exponent + 1)[: fmt.exponent_bits - 1]
     below = _less_than(whole, size)
     p.mask = Cat(*(below[size - i] & ~p.special for i in range(size)))
     p.cut(8)
     bits, mask = p.bits, Cat(p.mask, Const(0, 1))
     guard = (bits[:size] & mask[:size] & ~mask[1:]).any()
     rest = (bits[:size] & mask[1:]).any()
-    odd = (bits[1:size + 1] & mask[:size] & ~mask[1:]).any()
+    odd = (bits[1 : size + 1] & mask[:size] & ~mask[1:]).any()
     p.up = guard & (rest | odd)
     p.cut(8)
     # With ones below the point, the carry reaches the last place before the point. Then the ones are cleared.
     bits = Cat(p.bits[:size] | p.mask, p.bits[size:-1])
     total = increment(p.module, bits, p.up)
     kept = Cat(total[:size] & ~p.mask, total[size:-1])
-    p.kept = Mux(p.small, Mux(p.one, bias << size, 0), kept)[:fmt.width - 1]
+    p.kept = Mux(p.small, Mux(p.one, bias << size, 0), kept)[: fmt.width - 1]
     p.cut(4 + 2 * fmt.width.bit_length())
     return pack(p.bits[-1], p.kept, fmt=fmt, nan=p.nan, infinite=Const(0, 1), zero=Const(0, 1))
 

@@ -75,7 +75,7 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     for number in range(size):
         rest, fits = difference(p.module, Cat(Const(0, 1), p.remainder), Cat(p.divisor, Const(0, 1)), f"row_{number}")
         p[f"digit_{number}"] = fits
-        p.remainder = Mux(fits, rest[:size], Cat(Const(0, 1), p.remainder[:size - 1]))
+        p.remainder = Mux(fits, rest[:size], Cat(Const(0, 1), p.remainder[: size - 1]))
         digits.insert(0, f"digit_{number}")
         # The exponent is not urgent: its results are needed only behind the rows.
         if number == 0:
@@ -83,7 +83,7 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
         elif number == 1:
             p.overflow = p.exponent >= fmt.exponent_max
             p.tiny = p.exponent < 1
-            p.field = p.exponent[:fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
+            p.field = p.exponent[: fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
             if not flush_to_zero:
                 bits = (size + 1).bit_length()
                 p.shift = Mux(p.exponent < -size, size + 1, 1 - p.exponent)[:bits] & p.tiny.replicate(bits)
@@ -102,8 +102,14 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     rounded = increment(p.module, p.quotient[1:size], p.up)
     p.magnitude = Cat(rounded[:-1], p.field[0] | rounded[-1], p.field[1:])
     p.cut(2 + 2 * size.bit_length())
-    return pack(p.sign, p.magnitude, fmt=fmt, nan=p.nan, infinite=p.infinite | (p.overflow & ~p.zero),
-                zero=p.zero | (p.tiny if flush_to_zero else 0))
+    return pack(
+        p.sign,
+        p.magnitude,
+        fmt=fmt,
+        nan=p.nan,
+        infinite=p.infinite | (p.overflow & ~p.zero),
+        zero=p.zero | (p.tiny if flush_to_zero else 0),
+    )
 
 
 class IterativeDivider(wiring.Component):
@@ -154,10 +160,12 @@ class IterativeDivider(wiring.Component):
         self._shape = FloatShape(fmt)
         self._fmt, self._flush_to_zero = fmt, bool(flush_to_zero)
         self._bits = bits_of_cycle(bits_per_cycle, fmt.precision + 2)
-        super().__init__({
-            "i": In(stream.Signature(FloatLayout({"a": self._shape, "b": self._shape}))),
-            "o": Out(stream.Signature(self._shape)),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(FloatLayout({"a": self._shape, "b": self._shape}))),
+                "o": Out(stream.Signature(self._shape)),
+            }
+        )
 
     @property
     def latency(self):
@@ -168,7 +176,7 @@ class IterativeDivider(wiring.Component):
         m = Module()
         fmt, size, ftz = self._fmt, self._fmt.precision, self._flush_to_zero
         payload = Value.cast(self.i.payload)
-        x, y = (take_apart(v, fmt, flush_to_zero=ftz) for v in (payload[:fmt.width], payload[fmt.width:]))
+        x, y = (take_apart(v, fmt, flush_to_zero=ftz) for v in (payload[: fmt.width], payload[fmt.width :]))
 
         # Digits are shifted into the quotient until its leading one is at its place, or until the exponent has fallen
         # to the exponent of subnormal numbers. So a subnormal dividend need not be normalised, and a subnormal result
@@ -213,19 +221,22 @@ class IterativeDivider(wiring.Component):
                     exponent.eq(exponent - self._bits),
                 ]
             with m.Else():
-                m.d.sync += [
-                    divisor.eq(divisor << 1),
-                    exponent.eq(exponent + 1),
-                ]
+                m.d.sync += [divisor.eq(divisor << 1), exponent.eq(exponent + 1)]
 
         found, biased, dropped = settle(m, quotient, exponent, precision=size, floor=not ftz)
         top = found[size]
         up = found[0] if ftz else found[0] & (found[1] | dropped | nonzero(remainder))
         rounded = increment(m, found[1:size], up)
-        field = biased[:fmt.exponent_bits] & top.replicate(fmt.exponent_bits)
+        field = biased[: fmt.exponent_bits] & top.replicate(fmt.exponent_bits)
         magnitude = Cat(rounded[:-1], field[0] | rounded[-1], field[1:])
-        bits = pack(sign, magnitude, fmt=fmt, nan=nan, infinite=infinite | (~zero & top & (biased >= fmt.exponent_max)),
-                    zero=zero | ((biased < 1) if ftz else 0))
+        bits = pack(
+            sign,
+            magnitude,
+            fmt=fmt,
+            nan=nan,
+            infinite=infinite | (~zero & top & (biased >= fmt.exponent_max)),
+            zero=zero | ((biased < 1) if ftz else 0),
+        )
         m.d.comb += Value.cast(self.o.payload).eq(bits)
         return m
 

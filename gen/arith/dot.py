@@ -115,7 +115,7 @@ class _Accumulation(wiring.Component):
         after = after + [1] + [0] * max(self._depth - len(before) - len(after), 0)
 
         def longest(levels, registers):
-            ends = [sum(levels[:cut + 1]) for cut in registers] + [sum(levels)]
+            ends = [sum(levels[: cut + 1]) for cut in registers] + [sum(levels)]
             return max(b - a for a, b in zip([0, *ends], ends, strict=False))
 
         best = None
@@ -263,8 +263,19 @@ class DotAccumulator(_Accumulation):
         If a number is too small.
     """
 
-    def __init__(self, fmt, lanes, *, result=FP32, window=None, beats=1024, depth=5, places=None, flush_to_zero=False,
-                 fabric="asic"):
+    def __init__(
+        self,
+        fmt,
+        lanes,
+        *,
+        result=FP32,
+        window=None,
+        beats=1024,
+        depth=5,
+        places=None,
+        flush_to_zero=False,
+        fabric="asic",
+    ):
         self._fabric = fabric
         self._geometry = dot_window(fmt, result, lanes, window, beats=beats)
         self._flush_to_zero = bool(flush_to_zero)
@@ -277,10 +288,12 @@ class DotAccumulator(_Accumulation):
             raise ValueError(f"Places must be 1 or more, not {places!r}")
         self._queue = StreamFIFO(result.width, self._places)
         factors = data.ArrayLayout(FloatShape(fmt), lanes)
-        super().__init__({
-            "i": In(stream.Signature(FloatLayout({"a": factors, "b": factors, "first": 1, "last": 1}))),
-            "o": Out(stream.Signature(FloatShape(result))),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(FloatLayout({"a": factors, "b": factors, "first": 1, "last": 1}))),
+                "o": Out(stream.Signature(FloatShape(result))),
+            }
+        )
 
     @property
     def window(self):
@@ -312,17 +325,15 @@ class DotAccumulator(_Accumulation):
         # Results wanted and not yet delivered. The queue has a place for each of them.
         owed = Signal(range(self._places + 1))
         accepted = Signal()
-        m.d.comb += [
-            self.i.ready.eq(owed != self._places),
-            accepted.eq(self.i.valid & self.i.ready),
-        ]
+        m.d.comb += [self.i.ready.eq(owed != self._places), accepted.eq(self.i.valid & self.i.ready)]
         m.d.sync += owed.eq(owed + (accepted & self.i.p.last) - (self.o.valid & self.o.ready))
 
         valid = _follow(m, accepted, len(self._front), "valid")
         payload = self.i.payload
         front = Pipeline(m, registers=self._front, fabric=self._fabric)
-        state = self._accumulate(front, Value.cast(payload.a), Value.cast(payload.b), payload.first, payload.last,
-                                 valid.__getitem__)
+        state = self._accumulate(
+            front, Value.cast(payload.a), Value.cast(payload.b), payload.first, payload.last, valid.__getitem__
+        )
         done = _follow(m, state.pop("done"), len(self._back), "done")
         back = Pipeline(m, registers=self._back, name="sum_", fabric=self._fabric)
         back.keep(**state)
@@ -379,17 +390,19 @@ class DotRegisters(_Accumulation):
                 raise ValueError(f"{name} must be 2 or more, not {value!r}")
         self._files = {}
         self._front, self._back = self._plan()
-        super().__init__({
-            "valid": In(1),
-            "register": In(range(self._registers)),
-            "first": In(1),
-            "last": In(1),
-            "a": In(lanes * fmt.width),
-            "b": In(lanes * fmt.width),
-            "o_valid": Out(1),
-            "o_register": Out(range(self._registers)),
-            "o": Out(result.width),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "register": In(range(self._registers)),
+                "first": In(1),
+                "last": In(1),
+                "a": In(lanes * fmt.width),
+                "b": In(lanes * fmt.width),
+                "o_valid": Out(1),
+                "o_register": Out(range(self._registers)),
+                "o": Out(result.width),
+            }
+        )
 
     @property
     def depth(self):
@@ -427,7 +440,7 @@ def _follow(m, value, count, name, **options):
 def _unpack(p, bits, fmt, flush_to_zero):
     """Put the fields of a number into ``p``. The exponent is 1 for subnormals and zeros."""
     p.bits = bits
-    fraction, exponent = p.bits[:fmt.fraction_bits], p.bits[fmt.fraction_bits:fmt.width - 1]
+    fraction, exponent = p.bits[: fmt.fraction_bits], p.bits[fmt.fraction_bits : fmt.width - 1]
     p.normal = exponent.any()
     p.empty = ~fraction.any()
     p.special = exponent.all()
@@ -447,8 +460,9 @@ def _factors(p, a, b, fmt, flush_to_zero):
             _unpack(part, bits, fmt, flush_to_zero)
         lane.keep(x=x.significand, y=y.significand, sign=x.sign ^ y.sign, live=~(x.zero | y.zero))
         columns = [[(one, 0), (other, 0)] for one, other in zip(x.exponent, y.exponent, strict=True)]
-        lane.exponent = Cat(*add_rows(p.module, [*columns, []], limit=LATE, name=f"exponent_{lane._prefix}",
-                                      fabric=p.fabric))
+        lane.exponent = Cat(
+            *add_rows(p.module, [*columns, []], limit=LATE, name=f"exponent_{lane._prefix}", fabric=p.fabric)
+        )
         # A NaN overrides an infinity, so `infinite` may also be 1 for a NaN.
         lane.infinite = x.special | y.special
         lane.nan = x.nan | y.nan | x.special & y.zero | y.special & x.zero
@@ -476,8 +490,9 @@ def _multiply(p, lanes, counted, beside=None):
     def products(p):
         def multiply(_, number):
             lane = lanes[number]
-            columns = product_columns(lane, lane.x, lane.y, booth=len(lane.x) >= BOOTH_PRECISION,
-                                      name=f"{lane._prefix}partial")
+            columns = product_columns(
+                lane, lane.x, lane.y, booth=len(lane.x) >= BOOTH_PRECISION, name=f"{lane._prefix}partial"
+            )
             lane.product = _sum(lane, columns, "product", cut=1)
             lane.cut(10)
 
@@ -506,12 +521,12 @@ def _add(p, rows, limit, name):
     bits, carry = [], None
     time = max((time for column in rows for _, time in column), default=0) + 14
     for low in range(0, len(rows), size):
-        block = rows[low:low + size]
+        block = rows[low : low + size]
         more = low + size < len(rows)
         # The sum of an empty column is the carry into it.
         total = add_rows(p.module, block + [[]] * more, carry=carry, limit=limit, name=f"{name}_{low}")
         carry, time = (total[-1], time), time + 2
-        bits += total[:len(block)]
+        bits += total[: len(block)]
     return Cat(*bits)
 
 
@@ -566,7 +581,7 @@ def _shift_right(p, value, distance, width, name):
     value = Cat(Const(0, max(width - len(value), 0)), value)[-width:]
     for k in range(len(distance)):
         stage = Signal(width, name=f"{p._prefix}{name}_{k}")
-        p.module.d.comb += stage.eq(Mux(distance[k], value[1 << k:], value))
+        p.module.d.comb += stage.eq(Mux(distance[k], value[1 << k :], value))
         value = stage
     return value
 
@@ -590,8 +605,11 @@ def _aligned_terms(p, lanes, addend, geometry):
         columns = [[(base[k], 0)] if k < len(base) else [] for k in range(max(len(base), len(part.exponent)))]
         for k, column in enumerate(columns):
             column.append((~part.exponent[k] if k < len(part.exponent) else Const(1, 1), 0))
-        distance = Cat(*add_rows(p.module, columns, carry=(Const(1, 1), 0), limit=LATE, name=f"{part._prefix}distance",
-                                      fabric=p.fabric))
+        distance = Cat(
+            *add_rows(
+                p.module, columns, carry=(Const(1, 1), 0), limit=LATE, name=f"{part._prefix}distance", fabric=p.fabric
+            )
+        )
         part.distance = _clipped(part, distance, places, "distance")
     p.cut(12)
     terms = []
@@ -606,11 +624,13 @@ def _fixed_terms(p, lanes, addend, geometry):
     terms = []
     for lane in lanes:
         # No exponent is below 2, so the lowest places stay empty. Places above the largest exponent belong to specials.
-        term = _shift_left(lane, lane.product, lane.exponent, "fixed")[2:geometry.largest + 2 * geometry.fmt.precision]
+        term = _shift_left(lane, lane.product, lane.exponent, "fixed")[
+            2 : geometry.largest + 2 * geometry.fmt.precision
+        ]
         terms.append((term, geometry.left - geometry.top + 2))
     if addend is not None:
         term = _shift_left(addend, addend.significand, addend.exponent, "fixed")
-        term = term[1:geometry.result.exponent_max - 1 + geometry.result.precision]
+        term = term[1 : geometry.result.exponent_max - 1 + geometry.result.precision]
         terms.append((term, geometry.addend_left - geometry.top + geometry.addend_offset + 1))
     return _columns(p, [*lanes, *([] if addend is None else [addend])], terms, geometry)
 
@@ -668,25 +688,25 @@ def _rounded(p, geometry, flush_to_zero):
 
     p.fill = p.value[-1]
     p.magnitude = p.value[:-1] ^ p.fill.replicate(size)
-    p.zeros = leading_zeros(p.magnitude)[:bits_for(size)]
+    p.zeros = leading_zeros(p.magnitude)[: bits_for(size)]
     p.cut(12)
     if least > size:
         p.shift = p.zeros
     else:  # not below exponent 1
-        p.shift = Mux(p.zeros < p.highest, p.zeros, p.highest - 1)[:len(p.zeros)]
+        p.shift = Mux(p.zeros < p.highest, p.zeros, p.highest - 1)[: len(p.zeros)]
         p.cut(10)
-    field = (p.highest - p.shift)[:bits_for(most + 1)]
+    field = (p.highest - p.shift)[: bits_for(most + 1)]
 
     normal = p.magnitude
     for k in reversed(range(len(p.shift))):
         places = min(1 << k, size)
         stage = Signal(size, name=f"{p._prefix}normal_{k}")
-        p.module.d.comb += stage.eq(Mux(p.shift[k], Cat(p.fill.replicate(places), normal[:size - places]), normal))
+        p.module.d.comb += stage.eq(Mux(p.shift[k], Cat(p.fill.replicate(places), normal[: size - places]), normal))
         normal = stage
     normal = Cat(p.fill.replicate(max(fmt.precision + 2 - size, 0)), normal)
     low = len(normal) - fmt.precision
     p.kept, p.guard = normal[low:], normal[low - 1]
-    rest = normal[:low - 1]
+    rest = normal[: low - 1]
     p.ones, p.some = rest.all(), rest.any()
     p.field = Mux(normal[-1], field, 0)
     p.cut(14)
@@ -695,14 +715,17 @@ def _rounded(p, geometry, flush_to_zero):
     up = Mux(p.fill, p.guard | p.ones & p.kept[0], p.guard & (p.some | p.kept[0]))
     # A carry out of the fraction steps into the exponent.
     bits = [*p.kept[:-1], *p.field]
-    p.packed = Cat(*add_rows(p.module, [[(bit, 0)] for bit in bits], carry=(up, 4), limit=16, name=f"{p._prefix}packed",
-                             fabric=p.fabric))
+    p.packed = Cat(
+        *add_rows(
+            p.module, [[(bit, 0)] for bit in bits], carry=(up, 4), limit=16, name=f"{p._prefix}packed", fabric=p.fabric
+        )
+    )
     empty = Const(0, 1)
     if flush_to_zero and least <= size:
         # Below the normal range, unless the missing one makes it the smallest normal number.
         empty = ~p.kept[-1] & ~(p.fill & p.kept[:-1].all() & p.guard & p.ones)
     p.empty = empty
-    exponent = p.packed[fmt.fraction_bits:]
+    exponent = p.packed[fmt.fraction_bits :]
     p.large = exponent >= fmt.exponent_max if most + 1 >= fmt.exponent_max else Const(0, 1)
     p.cut(8)
 
@@ -710,7 +733,9 @@ def _rounded(p, geometry, flush_to_zero):
     p.invalid = p.nan | p.positive & p.negative
     special = infinite | p.nan | p.large
     p.sign = Mux(infinite, p.negative, p.fill | p.minus) & ~p.invalid
-    magnitude = Cat(p.packed, Const(0, fmt.width))[:fmt.width - 1]
-    fraction = magnitude[:fmt.fraction_bits] & ~(special | p.empty).replicate(fmt.fraction_bits)
-    exponent = magnitude[fmt.fraction_bits:] & ~p.empty.replicate(fmt.exponent_bits) | special.replicate(fmt.exponent_bits)
+    magnitude = Cat(p.packed, Const(0, fmt.width))[: fmt.width - 1]
+    fraction = magnitude[: fmt.fraction_bits] & ~(special | p.empty).replicate(fmt.fraction_bits)
+    exponent = magnitude[fmt.fraction_bits :] & ~p.empty.replicate(fmt.exponent_bits) | special.replicate(
+        fmt.exponent_bits
+    )
     return Cat(fraction[:-1], fraction[-1] | p.invalid, exponent, p.sign)

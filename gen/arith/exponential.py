@@ -76,7 +76,7 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
         raise ValueError(f"Variant must be faithful or taylor, not {variant!r}")
     m, tables = p.module, exponential_tables(fmt)
     f, e = fmt.fraction_bits, fmt.exponent_bits
-    fraction, exponent = a[:f], a[f:f + e]
+    fraction, exponent = a[:f], a[f : f + e]
     p.sign = a[-1]
     p.nan = exponent.all() & fraction.any()
     p.large = exponent > tables.highest
@@ -94,7 +94,7 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
     columns = [[] for _ in range(tables.product_width)]
     place = 0
     for n, (length, table) in enumerate(zip(tables.chunks, tables.multiples, strict=True)):
-        multiple, = _look_up(m, fraction[place:place + length], [table], f"multiple_{n}")
+        (multiple,) = _look_up(m, fraction[place : place + length], [table], f"multiple_{n}")
         _put(columns, multiple, 0, length + 1)
         place += length
     if tables.subnormal_operands:
@@ -108,16 +108,16 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
     p.cut(12)
 
     # The exponent of the result. Below the normal range it is the subnormal exponent, and the significand moves right.
-    part, whole = p.word[:tables.fraction_bits], p.word[tables.fraction_bits:]
+    part, whole = p.word[: tables.fraction_bits], p.word[tables.fraction_bits :]
     magnitude = wire(m, whole ^ p.sign.replicate(len(whole)), "magnitude")
     field = (Cat(whole, p.sign).as_signed() + fmt.bias)[:e]
     steps = wire(m, magnitude + 3, "steps")  # distance of the right shift plus 2**(e - 1)
-    p.low = p.sign & steps[e - 1:].any()
+    p.low = p.sign & steps[e - 1 :].any()
     p.field = field & ~p.low.replicate(e)
     reach = fmt.precision.bit_length()
     p.right = (steps if reach <= e - 1 else steps - (1 << (e - 1)))[:reach] & p.low.replicate(reach)
     p.zero = p.sign & (p.large | (magnitude >= fmt.bias + fmt.precision - 1))
-    p.infinite = ~p.sign & (p.large | magnitude[e - 1:].any())
+    p.infinite = ~p.sign & (p.large | magnitude[e - 1 :].any())
     value = _power(p, part, tables)
 
     # Round once.
@@ -131,22 +131,25 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
         p.vanish = p.tiny
     else:
         moved = _shift_right(m, Cat(value, Const(1, 1)), p.right, fmt.precision + guard)
-        p.kept, p.up = moved[guard:guard + f], moved[guard - 1]
+        p.kept, p.up = moved[guard : guard + f], moved[guard - 1]
         p.result_field = Cat(p.field[0] | (moved[guard + f] & p.low), p.field[1:])
         p.vanish = p.zero
         p.cut(2 * reach)
     rounded = wire(m, Cat(p.kept, p.result_field) + p.up, "rounded")
     special = wire(m, p.infinite | p.nan, "special")
     plain = wire(m, ~(special | p.vanish), "plain")
-    return Cat((rounded[:f] & plain.replicate(f)) | Cat(Const(0, f - 1), p.nan),
-               (rounded[f:f + e] & plain.replicate(e)) | special.replicate(e), Const(0, 1))
+    return Cat(
+        (rounded[:f] & plain.replicate(f)) | Cat(Const(0, f - 1), p.nan),
+        (rounded[f : f + e] & plain.replicate(e)) | special.replicate(e),
+        Const(0, 1),
+    )
 
 
 def _power(p, word, tables):
     """``2**x - 1`` of a fraction x, with ``tables.value_bits`` bits."""
     chords = tables.power
     if not isinstance(chords, Chords):
-        return piecewise(p.part("power"), word, table=chords)[:tables.value_bits]
+        return piecewise(p.part("power"), word, table=chords)[: tables.value_bits]
     m, size, top = p.module, chords.value_bits, chords.slope_bits - 1
     rest = chords.fraction_bits - chords.index_bits
     # The top bit of a slope has a negative weight. Its row is inverted, which adds a constant.
@@ -160,10 +163,12 @@ def _power(p, word, tables):
     columns = [[] for _ in range(size)]
     _put(columns, p.word_here, size - chords.fraction_bits, 0)
     _put(columns, p.start, 0, 0)
-    low = p.word_here[rest - chords.factor_bits:rest]
+    low = p.word_here[rest - chords.factor_bits : rest]
     for i in range(chords.slope_bits):
-        row = [wire(m, ~(p.slope[i] & bit) if i == top else p.slope[i] & bit, f"row_{i}_{j}") for j, bit in enumerate(low)]
-        _put(columns, row[max(chords.drop - i, 0):], max(i - chords.drop, 0), 1)
+        row = [
+            wire(m, ~(p.slope[i] & bit) if i == top else p.slope[i] & bit, f"row_{i}_{j}") for j, bit in enumerate(low)
+        ]
+        _put(columns, row[max(chords.drop - i, 0) :], max(i - chords.drop, 0), 1)
     return _sum(p, columns, "power", chords.slope_bits + 2)
 
 
@@ -178,8 +183,14 @@ def _taylor(p, a, fmt, constants, range_reduced, flush_to_zero):
     p.x = a
     if range_reduced:
         p.kind = _kind(p.module, a, fmt, constants)
-        p.quotient = to_integer(p, step(p.x, Const(constants.log2_e, width), Const(0, width), "scale"), fmt=fmt,
-                                width=constants.quotient_bits, signed=True, name="nearest").as_signed()
+        p.quotient = to_integer(
+            p,
+            step(p.x, Const(constants.log2_e, width), Const(0, width), "scale"),
+            fmt=fmt,
+            width=constants.quotient_bits,
+            signed=True,
+            name="nearest",
+        ).as_signed()
         p.cut(8)
         p.multiple = _negated(p, p.quotient, fmt, "multiple")
         p.cut(8)
@@ -202,27 +213,29 @@ def _negated(m, integer, fmt, name):
 
 def _kind(m, a, fmt, constants):
     """Kind of an operand, one bit each: NaN; too large for a reduction; negative."""
-    exponent = a[fmt.fraction_bits:-1]
-    return Cat(exponent.all() & a[:fmt.fraction_bits].any(), exponent > constants.highest, a[-1])
+    exponent = a[fmt.fraction_bits : -1]
+    return Cat(exponent.all() & a[: fmt.fraction_bits].any(), exponent > constants.highest, a[-1])
 
 
 def _scale(m, a, quotient, kind, fmt, flush_to_zero):
     """A positive normal number near 1, times ``2**quotient``. Below the normal range it is rounded to nearest even."""
     f, e, size = fmt.fraction_bits, fmt.exponent_bits, fmt.precision
-    exponent = wire(m, a[f:f + e] + quotient, "scaled_exponent")
+    exponent = wire(m, a[f : f + e] + quotient, "scaled_exponent")
     below = wire(m, 1 - exponent, "below")
     low = wire(m, ~(below[-1] | (below == 0)), "low")
     reach = (size + 1).bit_length()
     right = wire(m, Mux(below > size + 1, size + 1, below)[:reach] & low.replicate(reach), "right")
     moved = wire(m, Cat(Const(0, size + 1), a[:f], 1) >> right, "moved")
     up = moved[size] & (moved[:size].any() | moved[size + 1])
-    kept = moved[size + 1:]
+    kept = moved[size + 1 :]
     rounded = wire(m, kept + up, "rounded")
     nan, large, sign = kind
     infinite = (large & ~sign) | (~low & (exponent >= fmt.exponent_max))
     zero = (large & sign) | (low if flush_to_zero else 0)
-    number = Mux(low, rounded, Cat(a[:f], exponent[:e]))[:f + e]
-    return Mux(nan, fmt.nan, Mux(large | infinite, Mux(sign & large, 0, fmt.infinity), Mux(zero, 0, number)))[:fmt.width]
+    number = Mux(low, rounded, Cat(a[:f], exponent[:e]))[: f + e]
+    return Mux(nan, fmt.nan, Mux(large | infinite, Mux(sign & large, 0, fmt.infinity), Mux(zero, 0, number)))[
+        : fmt.width
+    ]
 
 
 class IterativeExponential(wiring.Component):
@@ -296,16 +309,15 @@ class IterativeExponential(wiring.Component):
                     m.d.comb += [a.eq(constants.log2_e), c.eq(0)]
                 with m.Case(1):
                     advance += [
-                        quotient.eq(to_integer(m, total, fmt=fmt, width=constants.quotient_bits, signed=True,
-                                               name="nearest_").as_signed()),
+                        quotient.eq(
+                            to_integer(
+                                m, total, fmt=fmt, width=constants.quotient_bits, signed=True, name="nearest_"
+                            ).as_signed()
+                        ),
                         total.eq(constants.coefficients[-1]),
                     ]
                 with m.Case(2, 3):
-                    m.d.comb += [
-                        a.eq(multiple),
-                        b.eq(Mux(step[0], constants.ln_2_rest, constants.ln_2)),
-                        c.eq(x),
-                    ]
+                    m.d.comb += [a.eq(multiple), b.eq(Mux(step[0], constants.ln_2_rest, constants.ln_2)), c.eq(x)]
                     advance += [x.eq(result), total.eq(constants.coefficients[-1])]
         m.d.comb += [
             done.eq(step == last),
@@ -355,7 +367,7 @@ def softmax_exp(p, maximum, value, *, score, table):
     _difference(p, maximum, value, score, table)
     rounded = _negative_power(p, table)
     io = table.io
-    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[:io.width]
+    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[: io.width]
 
 
 @operator
@@ -417,8 +429,8 @@ def _difference(p, maximum, value, score, table):
     small = Cat(Const(0, guard), p.small)
     lost = Const(0, 1)
     for k in reversed(range(limit)):
-        lost = lost | (p.gap[k] & small[:1 << k].any())
-        small = wire(m, Mux(p.gap[k], small[1 << k:], small), f"aligned_{k}")
+        lost = lost | (p.gap[k] & small[: 1 << k].any())
+        small = wire(m, Mux(p.gap[k], small[1 << k :], small), f"aligned_{k}")
     p.small_aligned = Cat(small[0] | lost, small[1:])
     p.cut(12)
     large = Cat(Const(0, guard), p.large)
@@ -430,7 +442,7 @@ def _difference(p, maximum, value, score, table):
     minuend = Mux(exchange, p.small_aligned, large)
     subtrahend = Mux(exchange, large, p.small_aligned) ^ (~apart).replicate(size)
     total = wire(m, Cat(~apart, minuend, 0) + Cat(~apart, subtrahend, ~apart), "total")
-    p.difference = total[1:size + 2]
+    p.difference = total[1 : size + 2]
     p.cut(10)
 
     # Convert to fixed point, with saturation.
@@ -439,10 +451,10 @@ def _difference(p, maximum, value, score, table):
     most = bits + size + 1
     # The difference is placed `bits` places to the left, where any value except 0 saturates. Then it is shifted right.
     above = wire(m, (bits - left) - p.top, "above")
-    right = wire(m, Mux(above[-1], 0, Mux(above[:-1] > most, most, above[:-1]))[:most.bit_length()], "right")
+    right = wire(m, Mux(above[-1], 0, Mux(above[:-1] > most, most, above[:-1]))[: most.bit_length()], "right")
     placed = Cat(Const(0, bits), p.difference)
     for k in reversed(range(len(right))):
-        placed = wire(m, Mux(right[k], placed[1 << k:], placed), f"placed_{k}")
+        placed = wire(m, Mux(right[k], placed[1 << k :], placed), f"placed_{k}")
     p.x = placed[:bits] | placed[bits:].any().replicate(bits)
     p.cut(18)
 
@@ -452,7 +464,7 @@ def _difference(p, maximum, value, score, table):
     half = len(digits) // 2
     p.scaled_low, p.scaled_high = _shifted_sum(p.x, digits[:half]), _shifted_sum(p.x, digits[half:])
     p.cut(24)
-    p.scaled = (p.scaled_low + p.scaled_high)[table.constant_bits:bits + table.constant_bits + 1]
+    p.scaled = (p.scaled_low + p.scaled_high)[table.constant_bits : bits + table.constant_bits + 1]
     p.cut(16)
 
 
@@ -461,13 +473,13 @@ def _negative_power(p, table):
 
     # The chord.
     low_bits = table.fraction_bits - table.index_bits
-    p.whole = p.scaled[table.fraction_bits:]
-    p.start, p.slope = _look_up(m, p.scaled[low_bits:table.fraction_bits], [table.values[:-1], table.slopes], "chord")
+    p.whole = p.scaled[table.fraction_bits :]
+    p.start, p.slope = _look_up(m, p.scaled[low_bits : table.fraction_bits], [table.values[:-1], table.slopes], "chord")
     p.low = p.scaled[:low_bits]
     p.cut(table.index_bits + 2)
     p.fall = (p.slope * p.low)[low_bits:]
     p.cut(16)
-    p.power = (p.start - p.fall)[:table.value_bits + 1]
+    p.power = (p.start - p.fall)[: table.value_bits + 1]
     p.cut(8)
 
     # Shift to the result's grid and round. Below the normal range the grid does not follow the exponent any more.
@@ -480,13 +492,13 @@ def _negative_power(p, table):
     drop = table.value_bits - io.precision
     moved, lost = p.power, Const(0, 1)
     for k in reversed(range(len(below))):
-        lost = lost | (below[k] & moved[:1 << k].any())
-        moved = wire(m, Mux(below[k], moved[1 << k:], moved), f"shifted_{k}")
+        lost = lost | (below[k] & moved[: 1 << k].any())
+        moved = wire(m, Mux(below[k], moved[1 << k :], moved), f"shifted_{k}")
     p.kept = moved[drop:]
-    p.up = moved[drop - 1] & (moved[:drop - 1].any() | lost | moved[drop])
-    p.field = (normal - p.whole)[:io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
+    p.up = moved[drop - 1] & (moved[: drop - 1].any() | lost | moved[drop])
+    p.field = (normal - p.whole)[: io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
     p.cut(16)
-    rounded = wire(m, (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[:io.width], "rounded")
+    rounded = wire(m, (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[: io.width], "rounded")
     return rounded
 
 
@@ -513,11 +525,7 @@ class SoftmaxExp(wiring.Component):
 
     def __init__(self, score, table):
         self._score, self._table = score, table
-        super().__init__({
-            "maximum": In(score.width),
-            "value": In(score.width),
-            "result": Out(table.io.width),
-        })
+        super().__init__({"maximum": In(score.width), "value": In(score.width), "result": Out(table.io.width)})
 
     def elaborate(self, platform):
         m = Module()
@@ -582,7 +590,7 @@ def _sum(p, columns, name, rows):
 def _shift_right(m, value, amount, width):
     """``value`` shifted right, without the bits shifted out; at least ``width`` bits long."""
     for k in reversed(range(len(amount))):
-        value = wire(m, Mux(amount[k], value[1 << k:], value), f"shifted_{k}")
+        value = wire(m, Mux(amount[k], value[1 << k :], value), f"shifted_{k}")
     return Cat(value, Const(0, max(width - len(value), 0)))
 
 

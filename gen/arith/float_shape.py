@@ -40,8 +40,10 @@ class FloatView(data.View):
     def eq(self, other):
         theirs = other.shape() if isinstance(other, data.View | data.Const) else None
         if isinstance(theirs, FloatShape) and theirs != self.shape():
-            raise TypeError(f"A number of {theirs.float_format.name} can't be assigned to one of "
-                            f"{self.shape().float_format.name}; convert it")
+            raise TypeError(
+                f"A number of {theirs.float_format.name} can't be assigned to one of "
+                f"{self.shape().float_format.name}; convert it"
+            )
         if isinstance(other, int | float) and not isinstance(other, bool):
             other = self.shape().const(other)
         return super().eq(other)
@@ -92,8 +94,13 @@ class FloatLayout(data.StructLayout):
     """
 
     def __call__(self, target):
-        _decoded(target, lambda bits: " ".join(
-            f"{key}={self._text(bits >> field.offset & ((1 << field.width) - 1), field.shape)}" for key, field in self))
+        _decoded(
+            target,
+            lambda bits: " ".join(
+                f"{key}={self._text(bits >> field.offset & ((1 << field.width) - 1), field.shape)}"
+                for key, field in self
+            ),
+        )
         return super().__call__(target)
 
     @staticmethod
@@ -102,8 +109,14 @@ class FloatLayout(data.StructLayout):
             return _number_text(bits, shape.float_format)
         if isinstance(shape, data.ArrayLayout):
             width = Shape.cast(shape.elem_shape).width
-            return "[" + ",".join(FloatLayout._text(bits >> width * n & ((1 << width) - 1), shape.elem_shape)
-                                  for n in range(shape.length)) + "]"
+            return (
+                "["
+                + ",".join(
+                    FloatLayout._text(bits >> width * n & ((1 << width) - 1), shape.elem_shape)
+                    for n in range(shape.length)
+                )
+                + "]"
+            )
         return str(bits)
 
     def as_shape(self):

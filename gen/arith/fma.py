@@ -68,14 +68,16 @@ def fma(p, a, b, c, *, fmt, acc=None, flush_to_zero=False):
 
 def product_layout(fmt, acc):
     """Layout of a product that :func:`exact_product` gives to :func:`add_product`."""
-    return data.StructLayout({
-        "significand": 2 * fmt.precision,
-        "exponent": _Window.of(fmt, acc, False).distance_bits,
-        "sign": 1,
-        "zero": 1,
-        "inf": 1,
-        "nan": 1,
-    })
+    return data.StructLayout(
+        {
+            "significand": 2 * fmt.precision,
+            "exponent": _Window.of(fmt, acc, False).distance_bits,
+            "sign": 1,
+            "zero": 1,
+            "inf": 1,
+            "nan": 1,
+        }
+    )
 
 
 @operator
@@ -102,9 +104,14 @@ def exact_product(p, a, b, *, fmt, acc, flush_to_zero=False):
     _multiply(p, window)
     rows = [[(row[k], 0.0) for row in (p.product_row_0, p.product_row_1)] for k in range(2 * fmt.precision)]
     out = product_layout(fmt, acc)
-    p.product = Cat(*add_rows(m, rows, name="product_sum", fabric=p.fabric), p.exponent[:out["exponent"].width],
-                    p.a_sign ^ p.b_sign, p.a_zero | p.b_zero, p.a_inf | p.b_inf,
-                    p.a_nan | p.b_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf))
+    p.product = Cat(
+        *add_rows(m, rows, name="product_sum", fabric=p.fabric),
+        p.exponent[: out["exponent"].width],
+        p.a_sign ^ p.b_sign,
+        p.a_zero | p.b_zero,
+        p.a_inf | p.b_inf,
+        p.a_nan | p.b_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf),
+    )
     return p.product
 
 
@@ -117,11 +124,16 @@ def addend_distance(m, product, c_exponent, *, fmt, acc, flush_to_zero=False, na
     view = data.View(layout, product)
     if not flush_to_zero:
         c_exponent = Cat(c_exponent[0] | ~c_exponent.any(), c_exponent[1:])
-    columns = [[(value[k], 0.0) for value in (view.exponent, ~c_exponent) if k < len(value)]
-               for k in range(layout["exponent"].width)]
+    columns = [
+        [(value[k], 0.0) for value in (view.exponent, ~c_exponent) if k < len(value)]
+        for k in range(layout["exponent"].width)
+    ]
     place = layout["exponent"]
-    return Cat(product[:place.offset], *add_rows(m, columns, name=f"{name}distance", fabric=fabric),
-               product[place.offset + place.width:])
+    return Cat(
+        product[: place.offset],
+        *add_rows(m, columns, name=f"{name}distance", fabric=fabric),
+        product[place.offset + place.width :],
+    )
 
 
 @operator
@@ -144,8 +156,12 @@ def add_product(p, product, c, *, fmt, acc, flush_to_zero=False):
     """
     window = _Window.of(fmt, acc, bool(flush_to_zero), early=True)
     view = data.View(product_layout(fmt, acc), product)
-    p.keep(product_row_0=Cat(view.significand, Const(0, 1)), distance=view.exponent[:-1],
-           above=view.exponent[-1] | view.zero, product_sign=view.sign)
+    p.keep(
+        product_row_0=Cat(view.significand, Const(0, 1)),
+        distance=view.exponent[:-1],
+        above=view.exponent[-1] | view.zero,
+        product_sign=view.sign,
+    )
     _fields(p, window, c=Value.cast(c))
     p.subtract = p.product_sign ^ p.c_sign
     p.inf = view.inf | p.c_inf
@@ -215,8 +231,14 @@ class _Window:
     @property
     def bias(self):
         """Biased exponent of the top place, minus the biased exponents of the factors."""
-        return (self.acc.bias - 2 * self.fmt.bias - 2 * self.fmt.fraction_bits
-                + 2 * self.fmt.precision + 1 + self.acc.precision)
+        return (
+            self.acc.bias
+            - 2 * self.fmt.bias
+            - 2 * self.fmt.fraction_bits
+            + 2 * self.fmt.precision
+            + 1
+            + self.acc.precision
+        )
 
     # Distance of the addend's first digit from the top: ea + eb + bias - ec, where -ec = ~ec + 1 - 2**bits.
 
@@ -237,19 +259,21 @@ def _fields(p, window, **operands):
     flush = window.flush
     for name, bits in operands.items():
         fmt = window.acc if name == "c" else window.fmt
-        fraction, exponent = bits[:fmt.fraction_bits], bits[fmt.fraction_bits:fmt.width - 1]
+        fraction, exponent = bits[: fmt.fraction_bits], bits[fmt.fraction_bits : fmt.width - 1]
         normal = wire(m, exponent.any(), f"{name}_normal")
         empty = wire(m, ~fraction.any(), f"{name}_empty")
         special = wire(m, exponent.all(), f"{name}_special")
-        p.keep(**{
-            f"{name}_sign": bits[-1],
-            # Subnormals have the exponent of the smallest normal numbers. Exponents of zeros do not matter.
-            f"{name}_exponent": exponent if flush else Cat(exponent[0] | ~normal, exponent[1:]),
-            f"{name}_significand": Cat(fraction & normal.replicate(len(fraction)) if flush else fraction, normal),
-            f"{name}_zero": ~normal if flush else ~normal & empty,
-            f"{name}_inf": special & empty,
-            f"{name}_nan": special & ~empty,
-        })
+        p.keep(
+            **{
+                f"{name}_sign": bits[-1],
+                # Subnormals have the exponent of the smallest normal numbers. Exponents of zeros do not matter.
+                f"{name}_exponent": exponent if flush else Cat(exponent[0] | ~normal, exponent[1:]),
+                f"{name}_significand": Cat(fraction & normal.replicate(len(fraction)) if flush else fraction, normal),
+                f"{name}_zero": ~normal if flush else ~normal & empty,
+                f"{name}_inf": special & empty,
+                f"{name}_nan": special & ~empty,
+            }
+        )
 
 
 def _unpack(p, window, **operands):
@@ -261,15 +285,21 @@ def _unpack(p, window, **operands):
     infinite = wire(m, p.a_inf | p.b_inf, "product_inf")
     p.inf = infinite | p.c_inf
     p.inf_sign = Mux(p.c_inf, p.c_sign, p.product_sign)
-    p.nan = (p.a_nan | p.b_nan | p.c_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf)
-             | (infinite & p.c_inf & p.subtract))
+    p.nan = (
+        p.a_nan | p.b_nan | p.c_nan | (p.a_inf & p.b_zero) | (p.a_zero & p.b_inf) | (infinite & p.c_inf & p.subtract)
+    )
     p.cut(4)
 
 
 def _multiply(p, window):
     """The product as two rows of ``2 p + 1`` bits. Their sum equals the product modulo ``2**(2 p + 1)``."""
-    columns = product_columns(p, p.a_significand, p.b_significand, booth=window.fmt.precision >= BOOTH_PRECISION,
-                              total=2 * window.fmt.precision + 1)
+    columns = product_columns(
+        p,
+        p.a_significand,
+        p.b_significand,
+        booth=window.fmt.precision >= BOOTH_PRECISION,
+        total=2 * window.fmt.precision + 1,
+    )
     columns = compress(p, columns, name="product", step=8.0)
     for row in (0, 1):
         p[f"product_row_{row}"] = Cat(column[row][0] if row < len(column) else Const(0, 1) for column in columns)
@@ -322,7 +352,9 @@ def _shift_addend(p, window):
     p.aligned = Cat(_any(terms) for terms in places)
     p.lost = _any(lost)
     p.apart = ~p.above & (p.distance >= precision + 1)
-    p.reach = Mux(p.apart, (p.distance - window.drop)[:len(p.distance)], p.distance & ~p.above.replicate(len(p.distance)))
+    p.reach = Mux(
+        p.apart, (p.distance - window.drop)[: len(p.distance)], p.distance & ~p.above.replicate(len(p.distance))
+    )
     p.cut(8)
 
 
@@ -396,7 +428,7 @@ def _add(p, window):
     p.digits = p.propagate[:low] ^ Cat(Const(0, 1), p.carries[:-1])
     p.small = p.subtract & p.high_zero
     p.large = p.subtract & ~p.high_zero
-    p.limit = (p.first - 1)[:len(p.first)]
+    p.limit = (p.first - 1)[: len(p.first)]
     p.cut(4 + AND_OR * ((len(network) - 1) % 3 + 1))
 
     # Digits change where the sum is complemented, and where the carry goes around, up to the first 0.
@@ -406,8 +438,8 @@ def _add(p, window):
     onward = wire(m, p.carry & ~p.small, "onward")
     high = p.aligned[low:]
     total = Cat(p.digits ^ change, high ^ (Cat(Const(1, 1), p.ripple[:-1]) & onward.replicate(len(high))))
-    p.near = Mux(p.apart, total[:window.near], total[window.drop:])
-    p.sticky = p.lost | (~p.apart & total[:window.drop].any())
+    p.near = Mux(p.apart, total[: window.near], total[window.drop :])
+    p.sticky = p.lost | (~p.apart & total[: window.drop].any())
     p.equal = p.small & p.all_ones[-1]
     p.cut(8)
 
@@ -416,20 +448,20 @@ def _add_in_chains(p, window):
     """The same with three carry chains. The first adds the product and the addend. The second lets the carry go around,
     and the third passes it on to the bits above the product."""
     low = window.low
-    p.total = ((p.aligned[:low] ^ p.subtract.replicate(low)) + Cat(Const(0, window.guard), p.product_row_0))[:low + 1]
+    p.total = ((p.aligned[:low] ^ p.subtract.replicate(low)) + Cat(Const(0, window.guard), p.product_row_0))[: low + 1]
     p.high_zero = ~p.aligned[low:].any()
     p.cut(CHAIN + 4)
     p.carry, p.digits = p.total[low], p.total[:low]
     p.small = p.subtract & p.high_zero
     p.negative = p.subtract & (~p.high_zero | ~p.carry)
-    p.limit = (p.first - 1)[:len(p.first)]
+    p.limit = (p.first - 1)[: len(p.first)]
     p.cut(4)
     around = p.small & p.carry & ~p.lost
     high, onward = p.aligned[low:], p.carry & ~p.small
     step = Cat(onward, (onward & p.subtract).replicate(len(high) - 1))  # 1, or -1 for a borrow
-    total = Cat((p.digits + around)[:low] ^ p.negative.replicate(low), (high + step)[:len(high)])
-    p.near = Mux(p.apart, total[:window.near], total[window.drop:])
-    p.sticky = p.lost | (~p.apart & total[:window.drop].any())
+    total = Cat((p.digits + around)[:low] ^ p.negative.replicate(low), (high + step)[: len(high)])
+    p.near = Mux(p.apart, total[: window.near], total[window.drop :])
+    p.sticky = p.lost | (~p.apart & total[: window.drop].any())
     p.equal = p.small & p.digits.all()
     p.cut(CHAIN + 4)
 
@@ -451,8 +483,10 @@ def _normalise(p, window):
         for k in reversed(range(count)):
             one, other = p.zeros[k], p.limit[k] if k < len(p.limit) else Const(0, 1)
             digits.append((one & (other | below)) | (other & above))
-            below, above = (wire(m, below | (~above & ~one & other), f"zeros_less_{k}"),
-                            wire(m, above | (~below & one & ~other), f"zeros_more_{k}"))
+            below, above = (
+                wire(m, below | (~above & ~one & other), f"zeros_less_{k}"),
+                wire(m, above | (~below & one & ~other), f"zeros_more_{k}"),
+            )
         p.shift = Cat(*reversed(digits))
     p.normal, p.rest = p.near, p.sticky
     for k in reversed(range(count)):
@@ -469,7 +503,7 @@ def _normalise(p, window):
         p.rest = p.rest | _any(bits[:tail])
         p.normal = Cat(bits[tail:])
     biased = p.first - p.shift
-    p.biased = biased if window.flush else biased[:len(p.first)]
+    p.biased = biased if window.flush else biased[: len(p.first)]
     p.cut(6)
 
 
@@ -489,7 +523,7 @@ def _round(p, window):
 
     # A carry out of the fraction steps into the exponent, and may reach infinity.
     if p.fabric == "xilinx":
-        rounded = wire(m, (p.packed + p.up)[:len(p.packed)], "rounded")
+        rounded = wire(m, (p.packed + p.up)[: len(p.packed)], "rounded")
     else:
         rounded = p.packed ^ (Cat(Const(1, 1), p.ripple[:-1]) & p.up.replicate(len(p.packed)))
     fraction, exponent = rounded[:fraction_bits], rounded[fraction_bits:]

@@ -67,17 +67,21 @@ class LaneAccumulator:
         ]
         exponent = Signal(self.io.exponent_bits + 1, name=f"exponent_{lane}")
         m.d.comb += exponent.eq(Mux(dead, 0, pick("exponent") + x.exponent))
-        return (register(m, Mux(dead, 0, pick("significand")), f"a_2_{lane}"),
-                register(m, x.significand, f"b_2_{lane}"),
-                register(m, exponent, f"exponent_2_{lane}"),
-                register(m, pick("sign") ^ x.sign, f"sign_2_{lane}"),
-                register(m, inf, f"inf_2_{lane}"),
-                register(m, nan, f"nan_2_{lane}"))
+        return (
+            register(m, Mux(dead, 0, pick("significand")), f"a_2_{lane}"),
+            register(m, x.significand, f"b_2_{lane}"),
+            register(m, exponent, f"exponent_2_{lane}"),
+            register(m, pick("sign") ^ x.sign, f"sign_2_{lane}"),
+            register(m, inf, f"inf_2_{lane}"),
+            register(m, nan, f"nan_2_{lane}"),
+        )
 
     def flags(self, m, lane, nan, inf, sign):
         """Registers of a product's :data:`FLAGS`."""
-        return [register(m, f, f"{n}_3_{lane}") for f, n in
-                ((nan, "nan"), (inf & ~sign, "positive"), (inf & sign, "negative"))]
+        return [
+            register(m, f, f"{n}_3_{lane}")
+            for f, n in ((nan, "nan"), (inf & ~sign, "positive"), (inf & sign, "negative"))
+        ]
 
     def grown(self, m, lane, exponent, kept, first, strobe):
         """The exponent of the accumulator before and after a product. It only grows. ``kept`` holds it."""
@@ -90,9 +94,11 @@ class LaneAccumulator:
 
     def shifts(self, m, lane, exponent, base, before, after):
         """Registers of the shifts of the product (to the exponent ``base``) and of the total, and of the new exponent."""
-        return (register(m, clipped(m, base - exponent, self.term_shift, f"term_shift_{lane}"), f"term_shift_4_{lane}"),
-                register(m, clipped(m, after - before, self.lane_shift, f"lane_shift_{lane}"), f"lane_shift_4_{lane}"),
-                register(m, after, f"lane_grown_4_{lane}"))
+        return (
+            register(m, clipped(m, base - exponent, self.term_shift, f"term_shift_{lane}"), f"term_shift_4_{lane}"),
+            register(m, clipped(m, after - before, self.lane_shift, f"lane_shift_{lane}"), f"lane_shift_4_{lane}"),
+            register(m, after, f"lane_grown_4_{lane}"),
+        )
 
     def term(self, m, lane, factors, shift, sign):
         """Registers of the aligned product as a signed integer, and of the carry that completes its negation."""
@@ -107,8 +113,10 @@ class LaneAccumulator:
 
     def state(self, lane):
         """Registers of the total, and of its :data:`FLAGS`."""
-        return (Signal(signed(self.window.width), name=f"lane_total_{lane}", reset_less=True),
-                [Signal(name=f"lane_{n}_{lane}", reset_less=True) for n in FLAGS])
+        return (
+            Signal(signed(self.window.width), name=f"lane_total_{lane}", reset_less=True),
+            [Signal(name=f"lane_{n}_{lane}", reset_less=True) for n in FLAGS],
+        )
 
     def sum(self, m, lane, first, total, flags, shift_4, flags_3, term, carry):
         """The total and its flags with a product, in cycle 5, from those without it."""
@@ -120,13 +128,16 @@ class LaneAccumulator:
     def rounded(self, m, lane, total, flags, grown_4):
         """The total in cycle 6, rounded to the result's format in cycle 8."""
         window = self.window
-        rounder = Rounder(window.result, width=window.width, exponent_max=self.exponent_max, unit=window.unit,
-                          floor=window.floor)
+        rounder = Rounder(
+            window.result, width=window.width, exponent_max=self.exponent_max, unit=window.unit, floor=window.floor
+        )
         m.submodules[f"output_rounder_{lane}"] = rounder
         m.d.comb += [
             rounder.value.eq(total),
             rounder.exponent.eq(register(m, grown_4, f"lane_grown_6_{lane}", 2)),
-            rounder.nan.eq(flags[0]), rounder.positive.eq(flags[1]), rounder.negative.eq(flags[2]),
+            rounder.nan.eq(flags[0]),
+            rounder.positive.eq(flags[1]),
+            rounder.negative.eq(flags[2]),
         ]
         return rounder.bits
 
@@ -169,17 +180,19 @@ class LaneSums(wiring.Component):
 
     def __init__(self, io, window, lanes, *, tag, fabric="asic"):
         self._lane, self._lanes, self._fabric = LaneAccumulator(io, window), lanes, fabric
-        super().__init__({
-            "valid": In(1),
-            "first": In(1),
-            "last": In(1),
-            "data": In(lanes * io.width),
-            "element": In(io.width),
-            "tag_in": In(tag),
-            "output_valid": Out(1),
-            "output": Out(lanes * window.result.width),
-            "tag": Out(tag),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "first": In(1),
+                "last": In(1),
+                "data": In(lanes * io.width),
+                "element": In(io.width),
+                "tag_in": In(tag),
+                "output_valid": Out(1),
+                "output": Out(lanes * window.result.width),
+                "tag": Out(tag),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -201,8 +214,13 @@ class LaneSums(wiring.Component):
             kept = Signal(range(lane_of.exponent_max + 1), name=f"lane_exponent_{lane}", reset_less=True)
             before, after = lane_of.grown(m, lane, exponent_3, kept, first[3], valid[3])
             term_shift, lane_shift, grown_4 = lane_of.shifts(m, lane, exponent_3, after, before, after)
-            term, carry = lane_of.term(m, lane, register(m, product_3, f"product_4_{lane}"), term_shift,
-                                       register(m, sign_2, f"sign_4_{lane}", 2))
+            term, carry = lane_of.term(
+                m,
+                lane,
+                register(m, product_3, f"product_4_{lane}"),
+                term_shift,
+                register(m, sign_2, f"sign_4_{lane}", 2),
+            )
             total, flags = lane_of.state(lane)
             grown, marked = lane_of.sum(m, lane, first[5], total, flags, lane_shift, flags_3, term, carry)
             with m.If(valid[5]):
@@ -242,5 +260,5 @@ def clipped(m, value, shape, name):
     """``value`` (never negative), or the largest number of ``shape`` if it does not fit."""
     whole, out = Signal(len(value), name=f"{name}_whole"), Signal(shape, name=name)
     m.d.comb += whole.eq(value)
-    m.d.comb += out.eq(Mux(whole[len(out):].any(), (1 << len(out)) - 1, whole[:len(out)]))
+    m.d.comb += out.eq(Mux(whole[len(out) :].any(), (1 << len(out)) - 1, whole[: len(out)]))
     return out

@@ -89,12 +89,13 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     # The quotient for the product, and the multiple of ln 2.
     word = Cat(~Mux(p.subnormal, p.factor, p.fraction), p.near_below)
     multiples = tables.multiples
-    p.count = p.steps_far[:tables.largest_multiple.bit_length()] & (~p.near).replicate(
-        tables.largest_multiple.bit_length())
+    p.count = p.steps_far[: tables.largest_multiple.bit_length()] & (~p.near).replicate(
+        tables.largest_multiple.bit_length()
+    )
     split = (len(multiples[0]) - 1).bit_length()
     for n, column in enumerate(multiples):
-        lookup(p, f"multiple_{n}", p.count[split * n:split * (n + 1)] if n == 0 else p.count[split:], [column])
-    p.quotient = piecewise(p, word, table=tables.quotient)[:tables.quotient_bits - 1]
+        lookup(p, f"multiple_{n}", p.count[split * n : split * (n + 1)] if n == 0 else p.count[split:], [column])
+    p.quotient = piecewise(p, word, table=tables.quotient)[: tables.quotient_bits - 1]
 
     # One sum of the multiple and of the rows of the product, each row cut at the last bit kept. Where the product is
     # subtracted, the multiple is inverted, and the sum is inverted back.
@@ -106,7 +107,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
         for k in range(max(-place, 0), tables.quotient_bits - 1):
             columns[place + k].append((p.quotient[k] & p.factor[bit], AND))
     # The quotient's two highest bits: 1.0 below 1, 0.1 above.
-    whole_factor = Mux(p.near_below, Cat(Const(0, 1), p.factor), p.factor)[:f + 1]
+    whole_factor = Mux(p.near_below, Cat(Const(0, 1), p.factor), p.factor)[: f + 1]
     for bit in range(f + 1):
         columns[bit + size - f - 1].append((whole_factor[bit], XOR))
     for n in range(len(multiples)):
@@ -122,30 +123,30 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
 
     # Distance of the shift: to the leading bit, or to the grid of the subnormals.
     p.kept = p.total
-    p.places = leading_zeros(p.total[size - 2:])
+    p.places = leading_zeros(p.total[size - 2 :])
     base = (whole - 1 + bias) - Mux(p.near, p.zeros, 0) - p.near_below
     if tables.reaches_subnormals:
-        p.base = base[:max(e + 2, (whole + bias).bit_length() + 1)]
+        p.base = base[: max(e + 2, (whole + bias).bit_length() + 1)]
         p.cut(8)
-        p.places = Mux(p.places < p.base, p.places, p.base - 1)[:len(p.places)]
+        p.places = Mux(p.places < p.base, p.places, p.base - 1)[: len(p.places)]
     else:
-        p.base = base[:(whole - 1 + bias).bit_length()]
+        p.base = base[: (whole - 1 + bias).bit_length()]
     p.cut(8)
 
     # Shift, round, and let the carry step into the exponent.
-    normal = (p.kept << p.places)[top - f - 2:top]
+    normal = (p.kept << p.places)[top - f - 2 : top]
     p.normal = normal
-    p.field = Mux(normal[-1], (p.base - p.places)[:max(len(p.base), e)], 0)
+    p.field = Mux(normal[-1], (p.base - p.places)[: max(len(p.base), e)], 0)
     p.cut(8)
     p.rounded = Cat(p.normal[1:-1], p.field) + p.normal[0]
     overflows = tables.largest_multiple * 0.7 >= 2.0 ** (bias + 1) * 0.99
     infinite = p.zero | p.special
     if overflows:
         infinite = infinite | (p.rounded[f:] >= fmt.exponent_max)
-    magnitude = p.rounded[:fmt.width - 1]
+    magnitude = p.rounded[: fmt.width - 1]
     if "tiny" in p._values:
         magnitude = Mux(p.tiny, 0, magnitude)
     magnitude = Mux(infinite, fmt.infinity, magnitude)
-    p.result = Mux(p.nan, fmt.nan, Cat(magnitude[:fmt.width - 1], p.below))
+    p.result = Mux(p.nan, fmt.nan, Cat(magnitude[: fmt.width - 1], p.below))
     p.cut(8)
     return p.result

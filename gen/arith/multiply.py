@@ -71,8 +71,9 @@ def _product(p, x, y, fmt):
         p.product = Cat(bit for column in columns for bit, _ in column)
         p.cut(DSP)
         return
-    columns = product_columns(p, x.significand, y.significand, booth=fmt.precision >= BOOTH_PRECISION,
-                              arrivals=(times, times))
+    columns = product_columns(
+        p, x.significand, y.significand, booth=fmt.precision >= BOOTH_PRECISION, arrivals=(times, times)
+    )
     rows = compress(p, columns, step=8, cut_from=2)
     # The two rows pass the cut as one word.
     p.rows = Cat(bit for column in rows for bit, _ in column)
@@ -105,17 +106,18 @@ def _exponent(p, x, y, fmt, flush_to_zero):
     m, e, k = p.module, fmt.exponent_bits, _reach(fmt)
     late = 2.0 + e.bit_length()
     # raw = exponents + 1 - 2**(e - 1)
-    columns = [[(i, late if n == 0 else 0.0), (j, late if n == 0 else 0.0)]
-               for n, (i, j) in enumerate(zip(x.biased, y.biased, strict=True))]
-    total = Cat(add_rows(m, [*columns, []], carry=(Const(1, 1), 0), limit=late + 10, name="exponents",
-                         fabric=p.fabric))
+    columns = [
+        [(i, late if n == 0 else 0.0), (j, late if n == 0 else 0.0)]
+        for n, (i, j) in enumerate(zip(x.biased, y.biased, strict=True))
+    ]
+    total = Cat(add_rows(m, [*columns, []], carry=(Const(1, 1), 0), limit=late + 10, name="exponents", fabric=p.fabric))
     high, top = total[e - 1], total[e]
-    p.raw = Cat(total[:e - 1], ~high, ~(high ^ top), ~(high | top))
+    p.raw = Cat(total[: e - 1], ~high, ~(high ^ top), ~(high | top))
     if flush_to_zero:
         p.exponent, p.below = p.raw[:e], p.raw[-1]
         p.at = ~p.raw.any()
         p.overflow = (p.raw[e] | p.raw[:e].all()) & ~p.raw[-1]
-        p.last = p.raw[:e + 1] == fmt.exponent_max - 1
+        p.last = p.raw[: e + 1] == fmt.exponent_max - 1
         return
     both = wire(m, x.normal & y.normal, "normal")
     p.subnormal = Cat(gated(x.fraction, ~x.normal) | gated(y.fraction, ~y.normal), both)
@@ -125,8 +127,15 @@ def _exponent(p, x, y, fmt, flush_to_zero):
     size = max(e + 2, Shape.cast(range(2 - fmt.bias - fmt.precision - 2, 1)).width)
     raw = Cat(p.raw, p.raw[-1].replicate(size - len(p.raw)))
     inverted = ~Cat(p.zeros, Const(0, size - len(p.zeros)))
-    difference = Cat(add_rows(m, [[(i, 0), (j, 0)] for i, j in zip(raw, inverted, strict=True)], carry=(Const(1, 1), 0),
-                              name="difference", fabric=p.fabric))
+    difference = Cat(
+        add_rows(
+            m,
+            [[(i, 0), (j, 0)] for i, j in zip(raw, inverted, strict=True)],
+            carry=(Const(1, 1), 0),
+            name="difference",
+            fabric=p.fabric,
+        )
+    )
     p.tiny = difference[-1]
     far = p.raw[-1] & ~p.raw[k:].all() if 2 - fmt.bias < -(1 << k) else Const(0, 1)
     zeros = Cat(p.zeros, Const(0, k))[:k]
@@ -146,9 +155,9 @@ def _shift(p, fmt):
     reach, size = 1 << _reach(fmt), len(p.product)
     below = max(reach - 1 - (f - 1), 0)
     padded = Cat(p.product, Const(0, reach))
-    down = gated(padded[reach - below:reach], p.right)
-    word = wire(m, Cat(down, Mux(p.right, padded[reach:reach + size], p.product)), "product_right")
-    lost = wire(m, p.right & p.product[:max(min(reach - below, size), 0)].any(), "product_lost")
+    down = gated(padded[reach - below : reach], p.right)
+    word = wire(m, Cat(down, Mux(p.right, padded[reach : reach + size], p.product)), "product_right")
+    lost = wire(m, p.right & p.product[: max(min(reach - below, size), 0)].any(), "product_lost")
     p.word, gone = shift_left(m, word, p.left, low=f - 1 + below, width=f + 3)
     p.sticky = Cat(lost, *gone).any()
     p.cut(3 + 2 * len(p.left))
@@ -157,11 +166,11 @@ def _shift(p, fmt):
 def _round(p, fmt, flush_to_zero):
     m, e, f = p.module, fmt.exponent_bits, fmt.fraction_bits
     if flush_to_zero:
-        p.word = p.product[f - 1:]
-        p.sticky = p.product[:f - 1].any() if f > 1 else Const(0, 1)
+        p.word = p.product[f - 1 :]
+        p.sticky = p.product[: f - 1].any() if f > 1 else Const(0, 1)
     high = p.word[-1]
     select = wire(m, high if flush_to_zero else high | p.lowest, "select")
-    fraction = wire(m, Mux(select, p.word[2:f + 2], p.word[1:f + 1]), "kept")
+    fraction = wire(m, Mux(select, p.word[2 : f + 2], p.word[1 : f + 1]), "kept")
     guard = wire(m, Mux(select, p.word[1], p.word[0]), "guard")
     rest = wire(m, p.sticky | (select & p.word[0]), "rest")
     p.keep(kept=fraction, up=guard & (rest | fraction[0]), high=high)
@@ -171,7 +180,7 @@ def _round(p, fmt, flush_to_zero):
     if p.fabric == "xilinx":
         exponent = wire(m, (p.exponent + more)[:e], "exponent")
     else:
-        ones = all_ones_below(m, p.exponent[:e - 1], name="exponent_ones")
+        ones = all_ones_below(m, p.exponent[: e - 1], name="exponent_ones")
         exponent = wire(m, Cat(bit ^ (more & one) for bit, one in zip(p.exponent, ones, strict=True)), "exponent")
     infinite = wire(m, p.special | p.overflow | (p.last & more), "infinite")
     if flush_to_zero:

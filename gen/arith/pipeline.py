@@ -304,8 +304,10 @@ def operator(function):
         return late if isinstance(results, tuple) else late[0]
 
     signature = inspect.signature(function)
-    extra = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d)
-             for n, d in (("depth", 0), ("enables", None), ("name", ""), ("fabric", "asic"))]
+    extra = [
+        inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d)
+        for n, d in (("depth", 0), ("enables", None), ("name", ""), ("fabric", "asic"))
+    ]
     parameters = list(signature.parameters.values())
     options = [x for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
     build.__signature__ = signature.replace(parameters=[x for x in parameters if x not in options] + options + extra)

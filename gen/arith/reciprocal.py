@@ -49,18 +49,18 @@ def piecewise(p, word, *, table, halves=None):
     value, cut to whole units
     """
     if table.low_bits:
-        p.low = word[:table.low_bits]
-    lookup(p, "c", word[table.low_bits:], [table.c0, table.c1, table.c2] if table.c2 else [table.c0, table.c1])
+        p.low = word[: table.low_bits]
+    lookup(p, "c", word[table.low_bits :], [table.c0, table.c1, table.c2] if table.c2 else [table.c0, table.c1])
     p.cut(3 + table.index_bits)
     p.slope = p.c_1
     if table.c2:
-        high = p.low[table.low_bits - table.high_bits:]
+        high = p.low[table.low_bits - table.high_bits :]
         columns = partial_products(p.module, p.c_2, high, name="square")
         columns += [[] for _ in range(table.slope_bits + table.square_shift - len(columns))]
         for bit in range(len(p.c_1)):
             columns[table.square_shift + bit].append((p.c_1[bit], 0))
         columns = compress(p, columns, name="squares", step=9)
-        p.slope = Cat(*add_rows(p.module, columns, name="slope"))[table.square_shift:][:table.slope_bits]
+        p.slope = Cat(*add_rows(p.module, columns, name="slope"))[table.square_shift :][: table.slope_bits]
         p.cut(10)
     added = Const(0, 1)
     if halves is not None:
@@ -77,7 +77,7 @@ def piecewise(p, word, *, table, halves=None):
         for bit in range(max(table.cut - place, 0), table.slope_bits):
             columns[place + bit - table.cut].append((p.slope[bit] & p.low[place], AND))
     columns = compress(p, columns, name="sum", step=9)
-    p.value = Cat(*add_rows(p.module, columns, name="value"))[table.shift:]
+    p.value = Cat(*add_rows(p.module, columns, name="value"))[table.shift :]
     p.cut(10)
     return p.value
 
@@ -137,14 +137,14 @@ def reciprocal(p, a, *, fmt, flush_to_zero=False):
         p.halves = Cat(p.places, p.two_places)
         halves = "halves"
     p.cut(6)
-    value = piecewise(p, p.word, table=table, halves=halves)[:f + 2]
-    normal = (Cat(Const(0, f), p.quotient) + Cat(value[:f], value[f + 1]))[:fmt.width - 1]
+    value = piecewise(p, p.word, table=table, halves=halves)[: f + 2]
+    normal = (Cat(Const(0, f), p.quotient) + Cat(value[:f], value[f + 1]))[: fmt.width - 1]
     if flush_to_zero:
         magnitude = Mux(p.special | p.tiny, 0, normal)
     else:
         magnitude = Mux(p.places, Mux(p.two_places, value >> 2, value >> 1), normal)
         magnitude = Mux(p.special, 0, magnitude)
-    result = Cat(Mux(p.infinite, fmt.infinity, magnitude)[:fmt.width - 1], p.sign)
+    result = Cat(Mux(p.infinite, fmt.infinity, magnitude)[: fmt.width - 1], p.sign)
     p.result = Mux(p.nan, fmt.nan, result)
     p.cut(8)
     return p.result
@@ -198,15 +198,16 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
         p.zeros = leading_zeros(fraction)
         p.cut(2 + 2 * f.bit_length())
         # A subnormal is treated as 2**-zeros times a significand.
-        p.word = Cat(~Mux(p.subnormal, (p.fraction << 1 << p.zeros)[:f], p.fraction),
-                     Mux(p.subnormal, p.zeros[0], p.exponent[0]))
+        p.word = Cat(
+            ~Mux(p.subnormal, (p.fraction << 1 << p.zeros)[:f], p.fraction), Mux(p.subnormal, p.zeros[0], p.exponent[0])
+        )
         p.halved = Mux(p.subnormal, p.zeros[1:], ~p.exponent[1:])
         p.odd, p.lift = ~p.subnormal & ~p.exponent[0], p.subnormal
     p.cut(2 + 2 * f.bit_length())
     quarter = 1 << (fmt.exponent_bits - 2)
     largest = 3 * quarter - 1 + (f >> 1)
     base = p.halved + p.odd + (Cat(Const(0, fmt.exponent_bits - 1), p.lift) + (quarter - 2))
-    p.field = base[:largest.bit_length()]
+    p.field = base[: largest.bit_length()]
     value = piecewise(p, p.word, table=table)
     p.packed = Cat(value[:f], p.field) + Cat(Const(0, f), value[f + 1])
     if bias == 1:
@@ -215,7 +216,7 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
         p.packed = Mux(p.field == 0, lowered, p.packed)
     overflows = not flush_to_zero and largest >= fmt.exponent_max
     infinite = p.infinite | (p.packed[f:] >= fmt.exponent_max) if overflows else p.infinite
-    magnitude = Mux(p.special, 0, Mux(infinite, fmt.infinity, p.packed[:fmt.width - 1]))
-    p.result = Mux(p.nan, fmt.nan, Cat(magnitude[:fmt.width - 1], p.sign))
+    magnitude = Mux(p.special, 0, Mux(infinite, fmt.infinity, p.packed[: fmt.width - 1]))
+    p.result = Mux(p.nan, fmt.nan, Cat(magnitude[: fmt.width - 1], p.sign))
     p.cut(8)
     return p.result

@@ -6,8 +6,19 @@ from amaranth import *
 
 from ...constraints.formats import FloatFormat
 
-__all__ = ["Number", "difference", "increment", "nonzero", "normalise", "pack", "prefix", "settle", "shift_right",
-           "take_apart", "wire"]
+__all__ = [
+    "Number",
+    "difference",
+    "increment",
+    "nonzero",
+    "normalise",
+    "pack",
+    "prefix",
+    "settle",
+    "shift_right",
+    "take_apart",
+    "wire",
+]
 
 
 @dataclass(frozen=True)
@@ -32,7 +43,7 @@ def take_apart(bits, fmt, *, flush_to_zero=False):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
     if len(bits) != fmt.width:
         raise ValueError(f"Operand must have {fmt.width} bits, not {len(bits)}")
-    fraction, exponent = bits[:fmt.fraction_bits], bits[fmt.fraction_bits:fmt.width - 1]
+    fraction, exponent = bits[: fmt.fraction_bits], bits[fmt.fraction_bits : fmt.width - 1]
     normal, special, empty = exponent.any(), exponent.all(), ~fraction.any()
     if flush_to_zero:
         significand, biased, zero = Cat(fraction, Const(1, 1)), exponent, ~normal
@@ -72,8 +83,12 @@ def difference(m, a, b, name="difference"):
         raise ValueError(f"Operands must be equally wide, not {len(a)} and {len(b)} bits")
     a, b = wire(m, a, f"{name}_a"), wire(m, b, f"{name}_b")
     same = wire(m, ~(a ^ b), f"{name}_same")
-    carries = prefix(m, [a[0] | ~b[0], *(a[i] & ~b[i] for i in range(1, len(a)))], [a[i] | ~b[i] for i in range(len(a))],
-                     f"{name}_carry")
+    carries = prefix(
+        m,
+        [a[0] | ~b[0], *(a[i] & ~b[i] for i in range(1, len(a)))],
+        [a[i] | ~b[i] for i in range(len(a))],
+        f"{name}_carry",
+    )
     return wire(m, ~same[0] if len(a) == 1 else same ^ Cat(Const(1, 1), *carries[:-1]), name), carries[-1]
 
 
@@ -126,8 +141,10 @@ def pack(sign, magnitude, *, fmt, nan, infinite, zero):
     """Bits of a result: the first set flag of NaN, infinity and zero, or else ``magnitude`` (exponent and fraction)."""
     keep = ~(nan | infinite | zero)
     special = nan | infinite
-    bits = [magnitude[i] & keep | (special if i >= fmt.fraction_bits else nan if i == fmt.fraction_bits - 1 else 0)
-            for i in range(fmt.width - 1)]
+    bits = [
+        magnitude[i] & keep | (special if i >= fmt.fraction_bits else nan if i == fmt.fraction_bits - 1 else 0)
+        for i in range(fmt.width - 1)
+    ]
     return Cat(*bits, sign & ~nan)
 
 
@@ -144,11 +161,19 @@ def settle(m, digits, exponent, *, precision, floor):
     spare = len(digits) - precision - 1
     if not spare:
         return digits, exponent, Const(0, 1)
-    beyond = wire(m, Cat(*(digits[precision + n:].any() | ((exponent < 2 - n) if floor else Const(0, 1))
-                           for n in range(1, spare + 1))), "beyond")
+    beyond = wire(
+        m,
+        Cat(
+            *(
+                digits[precision + n :].any() | ((exponent < 2 - n) if floor else Const(0, 1))
+                for n in range(1, spare + 1)
+            )
+        ),
+        "beyond",
+    )
     exact = [~beyond[0], *(here & ~above for here, above in zip(beyond, [*beyond[1:], Const(0, 1)], strict=True))]
     moved = Const(0, precision + 1)
     for n, chosen in enumerate(exact):
-        moved = moved | digits[n:n + precision + 1] & chosen.replicate(precision + 1)
+        moved = moved | digits[n : n + precision + 1] & chosen.replicate(precision + 1)
     dropped = Cat(*(digits[n] & here for n, here in enumerate(beyond))).any()
     return wire(m, moved, "settled"), wire(m, exponent + sum(beyond), "settled_exponent"), dropped

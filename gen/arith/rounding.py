@@ -7,8 +7,17 @@ from amaranth import *
 from ...constraints.formats import FloatFormat
 from .bits import wire
 
-__all__ = ["Operand", "all_ones_below", "check_operands", "gated", "incremented", "pack", "shift_left", "shift_right",
-           "take_apart"]
+__all__ = [
+    "Operand",
+    "all_ones_below",
+    "check_operands",
+    "gated",
+    "incremented",
+    "pack",
+    "shift_left",
+    "shift_right",
+    "take_apart",
+]
 
 
 def check_operands(fmt, **operands):
@@ -73,9 +82,15 @@ def gated(bits, enable):
 def take_apart(m, bits, fmt, name):
     """The :class:`Operand` of a bit pattern."""
     f = fmt.fraction_bits
-    fraction, exponent = bits[:f], bits[f:fmt.width - 1]
-    return Operand(bits[fmt.width - 1], exponent, fraction, wire(m, exponent.any(), f"{name}_normal"),
-                   wire(m, ~fraction.any(), f"{name}_empty"), wire(m, exponent.all(), f"{name}_top"))
+    fraction, exponent = bits[:f], bits[f : fmt.width - 1]
+    return Operand(
+        bits[fmt.width - 1],
+        exponent,
+        fraction,
+        wire(m, exponent.any(), f"{name}_normal"),
+        wire(m, ~fraction.any(), f"{name}_empty"),
+        wire(m, exponent.all(), f"{name}_top"),
+    )
 
 
 def shift_left(m, word, amount, *, low, width, name="shifted"):
@@ -99,18 +114,18 @@ def shift_left(m, word, amount, *, low, width, name="shifted"):
     for k in reversed(range(len(amount))):
         step, reach = 1 << k, (1 << k) - 1  # shift of this stage; largest shift of all following stages
         new = max(low - reach, bottom)
-        here = word[new - bottom:]
-        moved = Cat(Const(0, step), word)[max(new - bottom, 0):][:top - new]
+        here = word[new - bottom :]
+        moved = Cat(Const(0, step), word)[max(new - bottom, 0) :][: top - new]
         if new > bottom:
             # Bits below `new` are lost, except the upper `step` bits if this stage moves them up.
-            gone = word[:new - bottom]
-            stay = gone[:max(0, len(gone) - step)]
+            gone = word[: new - bottom]
+            stay = gone[: max(0, len(gone) - step)]
             if len(stay):
                 lost.append(wire(m, stay.any(), f"{name}_lost{k}_always"))
-            lost.append(wire(m, gone[len(stay):].any() & ~amount[k], f"{name}_lost{k}"))
+            lost.append(wire(m, gone[len(stay) :].any() & ~amount[k], f"{name}_lost{k}"))
         word = wire(m, Mux(amount[k], moved, here), f"{name}_{k}")
         bottom = new
-    return word[low - bottom:], lost
+    return word[low - bottom :], lost
 
 
 def shift_right(m, word, amount, *, name="shifted"):
@@ -133,8 +148,10 @@ def all_ones_below(m, bits, *, name="ones"):
     step = 1
     while step < len(level):
         # Sklansky: every block of `step` places combines with the last place of the block below.
-        level = [wire(m, bit & level[(k // step) * step - 1], f"{name}_{k}_{step}") if k & step else bit
-                 for k, bit in enumerate(level)]
+        level = [
+            wire(m, bit & level[(k // step) * step - 1], f"{name}_{k}_{step}") if k & step else bit
+            for k, bit in enumerate(level)
+        ]
         step *= 2
     return [Const(1, 1), *level]
 
@@ -152,5 +169,9 @@ def incremented(m, bits, up, *, name="rounded", fabric="asic"):
 def pack(sign, exponent, fraction, *, infinite, nan):
     """Bits of a number. ``infinite`` overrides its fields, and must be 1 for a NaN too."""
     clear = ~infinite
-    return Cat(gated(fraction[:-1], clear), (fraction[-1] & clear) | nan,
-               exponent | infinite.replicate(len(exponent)), sign & ~nan)
+    return Cat(
+        gated(fraction[:-1], clear),
+        (fraction[-1] & clear) | nan,
+        exponent | infinite.replicate(len(exponent)),
+        sign & ~nan,
+    )

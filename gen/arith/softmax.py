@@ -18,9 +18,22 @@ from .lanes import register
 from .pipeline import operator
 from .rounding import shift_right
 
-__all__ = ["GroupSum", "QuotientLane", "RowMaximum", "RowSum", "WeightLanes", "add_positive", "key_number", "order_key",
-           "quotient", "row_scale", "scale_layout", "softmax_weight",
-           "weight_maximum", "window_sum"]
+__all__ = [
+    "GroupSum",
+    "QuotientLane",
+    "RowMaximum",
+    "RowSum",
+    "WeightLanes",
+    "add_positive",
+    "key_number",
+    "order_key",
+    "quotient",
+    "row_scale",
+    "scale_layout",
+    "softmax_weight",
+    "weight_maximum",
+    "window_sum",
+]
 
 #: Lanes of a part that computes weights.
 PART_LANES = 8
@@ -31,14 +44,14 @@ PART_LANES = 8
 
 def order_key(m, bits, fmt, name):
     """Unsigned number in the order of the numbers of a format: -0 below +0, and NaN below everything, as 0."""
-    nan = bits[fmt.fraction_bits:-1].all() & bits[:fmt.fraction_bits].any()
+    nan = bits[fmt.fraction_bits : -1].all() & bits[: fmt.fraction_bits].any()
     flipped = Cat(bits[:-1] ^ bits[-1].replicate(fmt.width - 1), ~bits[-1])
     return wire(m, flipped & (~nan).replicate(fmt.width), name)
 
 
 def key_number(key, fmt):
     """The number that an :func:`order_key` stands for; the canonical NaN for 0."""
-    return Mux(key == 0, fmt.nan, Cat(key[:-1] ^ (~key[-1]).replicate(fmt.width - 1), ~key[-1]))[:fmt.width]
+    return Mux(key == 0, fmt.nan, Cat(key[:-1] ^ (~key[-1]).replicate(fmt.width - 1), ~key[-1]))[: fmt.width]
 
 
 def _larger(m, a, b, name):
@@ -64,14 +77,16 @@ class RowMaximum(wiring.Component):
 
     def __init__(self, fmt, lanes, groups):
         self._fmt, self._lanes, self._groups = fmt, lanes, groups
-        super().__init__({
-            "valid": In(1),
-            "first": In(1),
-            "last": In(1),
-            "data": In(lanes * fmt.width),
-            "output_valid": Out(1),
-            "maximum": Out(fmt.width),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "first": In(1),
+                "last": In(1),
+                "data": In(lanes * fmt.width),
+                "output_valid": Out(1),
+                "maximum": Out(fmt.width),
+            }
+        )
 
     @property
     def latency(self):
@@ -82,13 +97,21 @@ class RowMaximum(wiring.Component):
         m = Module()
         fmt, size = self._fmt, self._lanes // self._groups
         levels = (size - 1).bit_length()
-        keys = [register(m, order_key(m, self.data.word_select(lane, fmt.width), fmt, f"key_{lane}"), f"key_{lane}_1")
-                for lane in range(self._lanes)]
-        valid, first, last = (register(m, value, name, 1 + levels, keep) for value, name, keep in (
-            (self.valid, "valid", True), (self.first, "first", False), (self.last, "last", False)))
+        keys = [
+            register(m, order_key(m, self.data.word_select(lane, fmt.width), fmt, f"key_{lane}"), f"key_{lane}_1")
+            for lane in range(self._lanes)
+        ]
+        valid, first, last = (
+            register(m, value, name, 1 + levels, keep)
+            for value, name, keep in (
+                (self.valid, "valid", True),
+                (self.first, "first", False),
+                (self.last, "last", False),
+            )
+        )
         running = []
         for group in range(self._groups):
-            top = _reduced(m, keys[group * size:(group + 1) * size], f"group_{group}")
+            top = _reduced(m, keys[group * size : (group + 1) * size], f"group_{group}")
             kept = Signal(fmt.width, name=f"running_{group}", reset_less=True)
             with m.If(valid):
                 m.d.sync += kept.eq(_larger(m, Mux(first, 0, kept), top, f"top_{group}"))
@@ -105,8 +128,10 @@ def _reduced(m, keys, name):
     """Largest key, by a tree with a register behind every level."""
     level = 0
     while len(keys) > 1:
-        keys = [register(m, _larger(m, a, b, f"{name}_{level}_{n}_larger"), f"{name}_{level}_{n}")
-                for n, (a, b) in enumerate(zip(keys[::2], keys[1::2], strict=True))]
+        keys = [
+            register(m, _larger(m, a, b, f"{name}_{level}_{n}_larger"), f"{name}_{level}_{n}")
+            for n, (a, b) in enumerate(zip(keys[::2], keys[1::2], strict=True))
+        ]
         level += 1
     return keys[0]
 
@@ -124,7 +149,7 @@ def weight_maximum(m, maximum, *, score, fabric, name="maximum_"):
         return maximum
     u = unpack(m, maximum, score, f"{name}number")
     placed = wire(m, _placed(u, score), f"{name}placed")
-    return Cat(Mux(u.sign, -placed, placed)[:_fixed_bits(score) + 1], u.inf, u.nan)
+    return Cat(Mux(u.sign, -placed, placed)[: _fixed_bits(score) + 1], u.inf, u.nan)
 
 
 def _is_fixed(score, fabric):
@@ -137,7 +162,7 @@ def _fixed_bits(score):
 
 
 def _placed(u, score):
-    return (u.significand << u.exponent)[:_fixed_bits(score)]
+    return (u.significand << u.exponent)[: _fixed_bits(score)]
 
 
 @operator
@@ -162,30 +187,30 @@ def softmax_weight(p, maximum, value, *, score, table):
         masked = u.inf & u.sign
         p.nan = maximum[-1] | u.nan | (maximum[-2] & u.inf & ~masked)
         p.zero = maximum[-2] | u.inf
-        p.top, p.value, p.sign = maximum[:size + 1].as_signed(), _placed(u, score), u.sign
+        p.top, p.value, p.sign = maximum[: size + 1].as_signed(), _placed(u, score), u.sign
         p.cut(10)
         minus = Cat(~p.sign, p.value ^ (~p.sign).replicate(size), ~p.sign).as_signed()
         total = Cat(Const(1, 1), p.top).as_signed() + minus
-        p.difference = total[1:size + 2]  # never negative
+        p.difference = total[1 : size + 2]  # never negative
         p.cut(CHAIN)
         drop = score.bias + score.fraction_bits - table.fraction_bits
-        p.x = p.difference[drop:drop + bits] | p.difference[drop + bits:].any().replicate(bits)
+        p.x = p.difference[drop : drop + bits] | p.difference[drop + bits :].any().replicate(bits)
         p.cut(4)
         _times_log2_e(p)
-        p.scaled = p.multiple[table.constant_bits:bits + table.constant_bits + 1]
+        p.scaled = p.multiple[table.constant_bits : bits + table.constant_bits + 1]
     else:
         _difference(p, maximum, value, score, table)
 
     low_bits = table.fraction_bits - table.index_bits
-    p.whole = p.scaled[table.fraction_bits:]
-    p.start, p.slope = _look_up(m, p.scaled[low_bits:table.fraction_bits], [table.values[:-1], table.slopes], "chord")
+    p.whole = p.scaled[table.fraction_bits :]
+    p.start, p.slope = _look_up(m, p.scaled[low_bits : table.fraction_bits], [table.values[:-1], table.slopes], "chord")
     p.low = p.scaled[:low_bits]
     p.cut(3)
     fall = _added(p, [(p.slope & bit.replicate(len(p.slope))) << n for n, bit in enumerate(p.low)], "fall")[low_bits:]
-    p.power = (p.start - fall)[:table.value_bits + 1]
+    p.power = (p.start - fall)[: table.value_bits + 1]
     p.cut(CHAIN)
     rounded = _rounded_power(p, table)
-    return Mux(p.nan, table.io.nan, Mux(p.zero, 0, rounded))[:table.io.width]
+    return Mux(p.nan, table.io.nan, Mux(p.zero, 0, rounded))[: table.io.width]
 
 
 def _times_log2_e(p):
@@ -204,7 +229,7 @@ def _added(p, rows, name):
     """Sum of values: a tree of carry chains with a place for registers behind each level."""
     level = 0
     while len(rows) > 1:
-        for n, pair in enumerate(zip(rows[::2], [*rows[1::2], None][:len(rows[::2])], strict=True)):
+        for n, pair in enumerate(zip(rows[::2], [*rows[1::2], None][: len(rows[::2])], strict=True)):
             p[f"{name}_{level}_{n}"] = pair[0] if pair[1] is None else pair[0] + pair[1]
         names = [f"{name}_{level}_{n}" for n in range((len(rows) + 1) // 2)]
         p.cut(CHAIN)
@@ -223,10 +248,10 @@ def _rounded_power(p, table):
     drop = table.value_bits - io.precision
     moved, lost = shift_right(m, p.power, below & p.subnormal.replicate(reach), name="lowered")
     p.kept = moved[drop:]
-    p.up = moved[drop - 1] & (moved[:drop - 1].any() | lost | moved[drop])
-    p.field = (normal - p.whole)[:io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
+    p.up = moved[drop - 1] & (moved[: drop - 1].any() | lost | moved[drop])
+    p.field = (normal - p.whole)[: io.exponent_bits] & ~p.subnormal.replicate(io.exponent_bits)
     p.cut(16)
-    return (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[:io.width]
+    return (Cat(Const(0, io.fraction_bits), p.field) + p.kept + p.up)[: io.width]
 
 
 class WeightLanes(wiring.Component):
@@ -249,16 +274,30 @@ class WeightLanes(wiring.Component):
         self.config = config
         rule = config.rule
         score, self.lanes = rule.score, min(rule.lanes, PART_LANES)
-        super().__init__({"maximum": In(_fixed_bits(score) + 3 if _is_fixed(score, config.fabric) else score.width),
-                          "data": In(self.lanes * score.width), "weights": Out(self.lanes * rule.io.width)})
+        super().__init__(
+            {
+                "maximum": In(_fixed_bits(score) + 3 if _is_fixed(score, config.fabric) else score.width),
+                "data": In(self.lanes * score.width),
+                "weights": Out(self.lanes * rule.io.width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         rule = self.config.rule
         for lane in range(self.lanes):
-            m.d.comb += self.weights.word_select(lane, rule.io.width).eq(softmax_weight(
-                m, self.maximum, self.data.word_select(lane, rule.score.width), score=rule.score, table=rule.table,
-                depth=self.config.exp_depth, fabric=self.config.fabric, name=f"lane_{lane}_"))
+            m.d.comb += self.weights.word_select(lane, rule.io.width).eq(
+                softmax_weight(
+                    m,
+                    self.maximum,
+                    self.data.word_select(lane, rule.score.width),
+                    score=rule.score,
+                    table=rule.table,
+                    depth=self.config.exp_depth,
+                    fabric=self.config.fabric,
+                    name=f"lane_{lane}_",
+                )
+            )
         return m
 
 
@@ -286,7 +325,7 @@ def add_positive(p, a, b, *, fmt):
     if not isinstance(fmt, FloatFormat):
         raise TypeError(f"Format must be a FloatFormat, not {fmt!r}")
     m, f, e, size = p.module, fmt.fraction_bits, fmt.exponent_bits, fmt.precision
-    a, b = a[:fmt.width - 1], b[:fmt.width - 1]
+    a, b = a[: fmt.width - 1], b[: fmt.width - 1]
     if p.fabric == "xilinx":
         swap = wire(m, a < b, "order")
     else:
@@ -308,20 +347,21 @@ def add_positive(p, a, b, *, fmt):
     # Two digits below the last place, and a flag for all lower ones.
     p.moved, p.sticky = shift_right(m, Cat(Const(0, 2), p.small), p.amount, name="aligned")
     p.cut(2 + 2 * reach)
-    total = Cat(add_rows(m, [*([(p.big[k], 0), (p.moved[k + 2], 0)] for k in range(size)), []], name="sum",
-                         fabric=p.fabric))
+    total = Cat(
+        add_rows(m, [*([(p.big[k], 0), (p.moved[k + 2], 0)] for k in range(size)), []], name="sum", fabric=p.fabric)
+    )
     p.total, p.low = total, p.moved[:2]
     p.cut(CHAIN if p.fabric == "xilinx" else 12)
 
     # The exponent rises by one if the sum does not fit, or if two subnormal numbers make a normal one (by its carry).
     over = p.total[size]
-    kept = Mux(over, p.total[1:size + 1], p.total[:size])
+    kept = Mux(over, p.total[1 : size + 1], p.total[:size])
     guard = Mux(over, p.total[0], p.low[1])
     rest = p.sticky | p.low[0] | (over & p.low[1])
     up = wire(m, guard & (rest | kept[0]), "up")
     field = p.exponent - p.normal
     high = Cat(kept[:f], Mux(over, field + 1, field)[:e], Const(0, 1))
-    rounded = wire(m, (high + Cat(up, Const(0, f - 1), kept[f]))[:fmt.width], "rounded")
+    rounded = wire(m, (high + Cat(up, Const(0, f - 1), kept[f]))[: fmt.width], "rounded")
     infinite = wire(m, p.exponent.all() | rounded[f:-1].all() | rounded[-1], "infinite")
     p.result = Cat(rounded[:f] & (~infinite).replicate(f), rounded[f:-1] | infinite.replicate(e), Const(0, 1))
     return p.result
@@ -355,8 +395,10 @@ class GroupSum(wiring.Component):
         rule = self.config.rule
         terms = [self.data.word_select(lane, rule.io.width) for lane in range(self._size)]
         if rule.acc != rule.io:
-            terms = [convert(m, one, source=rule.io, target=rule.acc, depth=1, name=f"term_{lane}_")
-                     for lane, one in enumerate(terms)]
+            terms = [
+                convert(m, one, source=rule.io, target=rule.acc, depth=1, name=f"term_{lane}_")
+                for lane, one in enumerate(terms)
+            ]
         m.d.comb += self.sum.eq(_sum_tree(m, terms, self.config, "sum"))
         return m
 
@@ -365,9 +407,12 @@ def _sum_tree(m, values, config, name):
     """Sum of numbers by a binary tree of neighbours; each level takes ``config.add_depth`` cycles."""
     level = 0
     while len(values) > 1:
-        values = [add_positive(m, a, b, fmt=config.rule.acc, depth=config.add_depth, fabric=config.fabric,
-                               name=f"{name}_{level}_{n}_")
-                  for n, (a, b) in enumerate(zip(values[::2], values[1::2], strict=True))]
+        values = [
+            add_positive(
+                m, a, b, fmt=config.rule.acc, depth=config.add_depth, fabric=config.fabric, name=f"{name}_{level}_{n}_"
+            )
+            for n, (a, b) in enumerate(zip(values[::2], values[1::2], strict=True))
+        ]
         level += 1
     return values[0]
 
@@ -392,14 +437,16 @@ class RowSum(wiring.Component):
     def __init__(self, config):
         self.config = config
         rule = config.rule
-        super().__init__({
-            "valid": In(1),
-            "first": In(1),
-            "last": In(1),
-            "data": In(rule.lanes * rule.io.width),
-            "output_valid": Out(1),
-            "sum": Out(rule.acc.width),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "first": In(1),
+                "last": In(1),
+                "data": In(rule.lanes * rule.io.width),
+                "output_valid": Out(1),
+                "sum": Out(rule.acc.width),
+            }
+        )
 
     @property
     def latency(self):
@@ -415,7 +462,7 @@ class RowSum(wiring.Component):
         io = rule.io
         weights = [self.data.word_select(lane, io.width) for lane in range(rule.lanes)]
         # The sum of a row with a NaN is NaN. What the adders make of it does not matter.
-        nan = wire(m, Cat(one[io.fraction_bits:-1].all() for one in weights).any(), "nan")
+        nan = wire(m, Cat(one[io.fraction_bits : -1].all() for one in weights).any(), "nan")
         if rule.sums == "window":
             self._add_window(m, weights, nan)
         else:
@@ -424,8 +471,12 @@ class RowSum(wiring.Component):
 
     def _delayed(self, m, nan, depth):
         """Strobes of a beat, and whether it has a NaN, beside the sums of its groups."""
-        return (register(m, self.valid, "valid_late", depth, keep=True), register(m, self.first, "first_late", depth),
-                register(m, self.last, "last_late", depth), register(m, nan, "nan_late", depth))
+        return (
+            register(m, self.valid, "valid_late", depth, keep=True),
+            register(m, self.first, "first_late", depth),
+            register(m, self.last, "last_late", depth),
+            register(m, nan, "nan_late", depth),
+        )
 
     def _add_window(self, m, weights, nan):
         window, depth = self.config.rule.window, self.config.window_depth
@@ -434,10 +485,13 @@ class RowSum(wiring.Component):
         kept, bad = Signal(window.width, name="total", reset_less=True), Signal(name="bad", reset_less=True)
         with m.If(valid):
             m.d.sync += [kept.eq(Mux(first, 0, kept) + total), bad.eq((~first & bad) | nan)]
-        m.submodules.rounder = rounder = Rounder(window.result, width=window.width + 1, exponent_max=0,
-                                                 unit=-window.fraction_bits)
+        m.submodules.rounder = rounder = Rounder(
+            window.result, width=window.width + 1, exponent_max=0, unit=-window.fraction_bits
+        )
         m.d.comb += [
-            rounder.value.eq(kept), rounder.nan.eq(bad), self.sum.eq(rounder.bits),
+            rounder.value.eq(kept),
+            rounder.nan.eq(bad),
+            self.sum.eq(rounder.bits),
             self.output_valid.eq(register(m, valid & last, "done", 1 + Rounder.LATENCY, keep=True)),
         ]
 
@@ -466,8 +520,15 @@ class RowSum(wiring.Component):
             m.submodules[f"group_{number}"] = shared(platform, group, "group_sum", part=True)
             m.d.comb += group.data.eq(self.data.word_select(number, len(group.data)))
             kept = Array(Signal(acc.width, name=f"kept_{number}_{n}", reset_less=True) for n in range(chains))
-            chained = add_positive(m, Mux(young, 0, kept[place]), group.sum, fmt=acc, depth=chains - 1,
-                                   fabric=config.fabric, name=f"chain_{number}_")
+            chained = add_positive(
+                m,
+                Mux(young, 0, kept[place]),
+                group.sum,
+                fmt=acc,
+                depth=chains - 1,
+                fabric=config.fabric,
+                name=f"chain_{number}_",
+            )
             with m.If(writes):
                 m.d.sync += kept[target].eq(chained)
             # Accumulators of short rows that no beat has reached hold what earlier rows left.
@@ -488,7 +549,9 @@ def window_sum(p, *weights, window):
     columns = [[] for _ in range(size + (len(weights) - 1).bit_length())]
     for lane, bits in enumerate(weights):
         u = unpack(m, bits, io, f"weight_{lane}")
-        below = wire(m, (io.bias + max(-left, 0) - u.exponent)[:(io.bias + max(-left, 0)).bit_length()], f"below_{lane}")
+        below = wire(
+            m, (io.bias + max(-left, 0) - u.exponent)[: (io.bias + max(-left, 0)).bit_length()], f"below_{lane}"
+        )
         term = (u.significand << max(left, 0)) >> below
         p[f"term_{lane}"] = term[:size]
     p.cut(14)
@@ -511,8 +574,9 @@ def window_sum(p, *weights, window):
 def scale_layout(rule):
     """What divides the weights of a row: ``factor`` (R of :class:`SoftmaxRule`), ``down`` (the exponent of the sum), and
     flags: the quotients are NaN, or 0."""
-    return data.StructLayout({"factor": rule.quotient_bits + 1,
-                              "down": range(rule.max_tokens.bit_length() + 1), "nan": 1, "zero": 1})
+    return data.StructLayout(
+        {"factor": rule.quotient_bits + 1, "down": range(rule.max_tokens.bit_length() + 1), "nan": 1, "zero": 1}
+    )
 
 
 @operator
@@ -524,7 +588,7 @@ def row_scale(p, total, *, rule):
     m, acc, bits = p.module, rule.acc, rule.quotient_bits
     u = unpack(m, total, acc, "total")
     p.nan, p.zero = u.nan | u.zero, u.inf
-    p.down = (u.exponent - acc.bias)[:Shape.cast(range(rule.max_tokens.bit_length() + 1)).width]
+    p.down = (u.exponent - acc.bias)[: Shape.cast(range(rule.max_tokens.bit_length() + 1)).width]
     p.divisor = u.significand
     # The first digit is 1 only for a power of two.
     p.factor = ~u.significand[:-1].any()
@@ -536,9 +600,9 @@ def row_scale(p, total, *, rule):
         less = wire(m, doubled - p.divisor, f"less_{step}")
         fits = wire(m, ~less[-1], f"fits_{step}")
         p.factor = Cat(fits, p.factor)
-        p.rest = Mux(fits, less, doubled)[:acc.precision]
+        p.rest = Mux(fits, less, doubled)[: acc.precision]
         p.cut(row)
-    p.rounded = (p.factor + p.rest.any())[:bits + 1]
+    p.rounded = (p.factor + p.rest.any())[: bits + 1]
     p.cut(row)
     return Cat(p.rounded, p.down, p.nan, p.zero)
 
@@ -562,9 +626,9 @@ def quotient(p, weight, scale, *, rule):
     normal = weight[f:-1].any()
     p.nan, p.zero = view.nan, view.zero
     # Biased exponent of the quotient if the product has its top bit; `raised` is 0 for the lowest one.
-    exponent = wire(m, Cat(weight[f] | ~normal, weight[f + 1:-1]) - view.down, "exponent")
+    exponent = wire(m, Cat(weight[f] | ~normal, weight[f + 1 : -1]) - view.down, "exponent")
     p.low = exponent < 2
-    p.field = (exponent - 1)[:io.exponent_bits]
+    p.field = (exponent - 1)[: io.exponent_bits]
     reach = (size + 2).bit_length()
     right = wire(m, 1 - exponent, "right")
     p.right = Mux(right > size + 1, size + 1, right)[:reach]
@@ -572,7 +636,7 @@ def quotient(p, weight, scale, *, rule):
     p.cut(10)
     columns = product_columns(p, p.x, p.y, booth=False)
     columns = compress(p, columns, name="product", step=8)
-    p.product = Cat(add_rows(m, columns, name="product_sum", fabric=p.fabric))[:size + bits]
+    p.product = Cat(add_rows(m, columns, name="product_sum", fabric=p.fabric))[: size + bits]
     p.cut(CHAIN if p.fabric == "xilinx" else 14)
 
     # The product without its last bits has `bits` bits. Its top bit is 1, or, for a normal weight, the next one.
@@ -583,13 +647,14 @@ def quotient(p, weight, scale, *, rule):
     shifted, lost = shift_right(m, word, p.right & p.low.replicate(reach), name="lowered")
     p.word = Mux(once, Cat(Const(0, 1), word[:-1]), shifted)
     p.lost = lost
-    p.exponent_field = Mux(p.low, 0, p.field - once)[:io.exponent_bits]
+    p.exponent_field = Mux(p.low, 0, p.field - once)[: io.exponent_bits]
     p.cut(4 + 2 * reach)
-    kept, guard, rest = p.word[-size:], p.word[-size - 1], p.word[:-size - 1].any() | p.lost
+    kept, guard, rest = p.word[-size:], p.word[-size - 1], p.word[: -size - 1].any() | p.lost
     up = guard & (rest | kept[0])
-    rounded = wire(m, (Cat(kept[:f], p.exponent_field, Const(0, 1)) + Cat(up, Const(0, f - 1), kept[f]))[:io.width],
-                   "rounded")
-    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[:io.width]
+    rounded = wire(
+        m, (Cat(kept[:f], p.exponent_field, Const(0, 1)) + Cat(up, Const(0, f - 1), kept[f]))[: io.width], "rounded"
+    )
+    return Mux(p.nan, io.nan, Mux(p.zero, 0, rounded))[: io.width]
 
 
 class QuotientLane(wiring.Component):
@@ -605,10 +670,20 @@ class QuotientLane(wiring.Component):
     def __init__(self, config):
         self.config = config
         rule = config.rule
-        super().__init__({"weight": In(rule.io.width), "scale": In(scale_layout(rule).size), "result": Out(rule.io.width)})
+        super().__init__(
+            {"weight": In(rule.io.width), "scale": In(scale_layout(rule).size), "result": Out(rule.io.width)}
+        )
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += self.result.eq(quotient(m, self.weight, self.scale, rule=self.config.rule,
-                                            depth=self.config.quotient_depth, fabric=self.config.fabric))
+        m.d.comb += self.result.eq(
+            quotient(
+                m,
+                self.weight,
+                self.scale,
+                rule=self.config.rule,
+                depth=self.config.quotient_depth,
+                fabric=self.config.fabric,
+            )
+        )
         return m

@@ -60,7 +60,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     # The radicand is in 1..4: it has two bits before the point if the remaining exponent is odd. The first bit of the
     # root is 1.
     radicand = Mux(double[0], Cat(Const(0, 1), p.significand), Cat(p.significand, Const(0, 1)))
-    p.radicand = radicand[:size - 1]
+    p.radicand = radicand[: size - 1]
     p.remainder = Cat(radicand[size] & ~radicand[size - 1], radicand[size] & radicand[size - 1])
     p.cut(8)
     root = []
@@ -71,14 +71,14 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
         known = [p[name] for name in root]
         rest, fits = difference(p.module, trial, Cat(Const(1, 2), *known, Const(1, 2)), f"row_{index}")
         p[f"root_{index}"] = fits
-        p.remainder = Mux(fits, rest, trial)[:index + 2]
+        p.remainder = Mux(fits, rest, trial)[: index + 2]
         root.insert(0, f"root_{index}")
         p.cut(5 + 2 * (index + 3).bit_length())
 
     # The root of a significand is never half-way between two numbers, and never rounds up to a power of two. On the
     # grid of the subnormal numbers both can happen, in formats with few exponents.
     found = Cat(*(p[name] for name in root), Const(1, 1))
-    field = p.exponent[:fmt.exponent_bits]
+    field = p.exponent[: fmt.exponent_bits]
     lowest = (1 - fmt.fraction_bits + bias) >> 1
     if flush_to_zero or lowest >= 1:
         rounded = increment(p.module, found[1:size], found[0])
@@ -86,11 +86,11 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     else:
         p.inexact = nonzero(p.remainder)
         p.tiny = p.exponent < 1
-        shift = (1 - p.exponent)[:(1 - lowest).bit_length()]
+        shift = (1 - p.exponent)[: (1 - lowest).bit_length()]
         p.found, p.lost = shift_right(p.module, found, shift & p.tiny.replicate(len(shift)))
         p.cut(2 * size.bit_length())
         rounded = increment(p.module, p.found[1:size], p.found[0] & (p.found[1] | p.lost | p.inexact))
-        field = p.exponent[:fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
+        field = p.exponent[: fmt.exponent_bits] & (~p.tiny).replicate(fmt.exponent_bits)
         magnitude = Cat(rounded[:-1], field[0] | rounded[-1], field[1:])
     p.magnitude = magnitude
     p.cut(2 + 2 * size.bit_length())
@@ -161,8 +161,9 @@ class IterativeSquareRoot(wiring.Component):
         radicand = Signal(max(size + 1 + (size + 1) % 2, drawn), reset_less=True)
         remainder = Signal(size + self._bits + 1, reset_less=True)  # up to twice the root
         root = Signal(size + self._bits, reset_less=True)
-        exponent = Signal(range(min(1 - 2 * self._bits - size, 0), ((fmt.exponent_max + fmt.bias) >> 1) + size + 2),
-                          reset_less=True)
+        exponent = Signal(
+            range(min(1 - 2 * self._bits - size, 0), ((fmt.exponent_max + fmt.bias) >> 1) + size + 2), reset_less=True
+        )
         done = Signal()
         ended = root[size:].any() | ((exponent <= 1) if floor else 0)
         m.d.comb += done.eq(busy & (nan | infinite | zero | ended))
@@ -172,10 +173,10 @@ class IterativeSquareRoot(wiring.Component):
         rest, digits = remainder, []
         for index in range(self._bits):
             end = len(radicand) - 2 * index
-            trial = Cat(radicand[end - 2:end], rest)
+            trial = Cat(radicand[end - 2 : end], rest)
             subtrahend = Cat(Const(1, 2), *digits, root)
-            less, fits = difference(m, trial, Cat(subtrahend, Const(0, len(trial)))[:len(trial)])
-            rest = wire(m, Mux(fits, less, trial)[:len(remainder)], "row")
+            less, fits = difference(m, trial, Cat(subtrahend, Const(0, len(trial)))[: len(trial)])
+            rest = wire(m, Mux(fits, less, trial)[: len(remainder)], "row")
             digits.insert(0, fits)
         with m.If(self.i.ready):
             aligned = Cat(Mux(double[0], Cat(Const(0, 1), x.significand), Cat(x.significand, Const(0, 1))))
@@ -203,10 +204,11 @@ class IterativeSquareRoot(wiring.Component):
         # Without subnormal results there are no ties (see square_root).
         up = found[0] & (found[1] | dropped | nonzero(remainder)) if floor else found[0]
         rounded = increment(m, found[1:size], up)
-        field = biased[:fmt.exponent_bits]
+        field = biased[: fmt.exponent_bits]
         if floor:
             field = field & top.replicate(fmt.exponent_bits)
             field = Cat(field[0] | rounded[-1], field[1:])
         m.d.comb += Value.cast(self.o.payload).eq(
-            pack(sign, Cat(rounded[:-1], field), fmt=fmt, nan=nan, infinite=infinite, zero=zero))
+            pack(sign, Cat(rounded[:-1], field), fmt=fmt, nan=nan, infinite=infinite, zero=zero)
+        )
         return m

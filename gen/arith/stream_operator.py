@@ -39,8 +39,9 @@ class StreamOperator(wiring.Component):
             raise ValueError(f"Depth must be 0 or more, not {depth!r}")
         self._function, self._operands, self._results = function, dict(operands), dict(results)
         self._depth, self._options = depth, dict(options or {})
-        super().__init__({"i": In(stream.Signature(_payload(self._operands))),
-                          "o": Out(stream.Signature(_payload(self._results)))})
+        super().__init__(
+            {"i": In(stream.Signature(_payload(self._operands))), "o": Out(stream.Signature(_payload(self._results)))}
+        )
 
     @property
     def latency(self):
@@ -68,7 +69,7 @@ class StreamOperator(wiring.Component):
         operands, offset = [], 0
         for shape in self._operands.values():
             width = Shape.cast(shape).width
-            bits = payload[offset:offset + width]
+            bits = payload[offset : offset + width]
             operands.append(bits.as_signed() if Shape.cast(shape).signed else bits)
             offset += width
         results = self._function(m, *operands, depth=self._depth, enables=ready[:-1], **self._options)

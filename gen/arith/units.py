@@ -21,8 +21,22 @@ from .square_root import IterativeSquareRoot, square_root
 from .stream_operator import StreamOperator
 from .vector import dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
 
-__all__ = ["fp_activation", "fp_add", "fp_compare", "fp_convert", "fp_div", "fp_dot", "fp_exp", "fp_fma", "fp_log",
-           "fp_mul", "fp_recip", "fp_rsqrt", "fp_sqrt", "fp_vector"]
+__all__ = [
+    "fp_activation",
+    "fp_add",
+    "fp_compare",
+    "fp_convert",
+    "fp_div",
+    "fp_dot",
+    "fp_exp",
+    "fp_fma",
+    "fp_log",
+    "fp_mul",
+    "fp_recip",
+    "fp_rsqrt",
+    "fp_sqrt",
+    "fp_vector",
+]
 
 
 def _shape(operand):
@@ -36,8 +50,9 @@ def _shapes(operands):
 
 
 def _component(function, config, **options):
-    return StreamOperator(function, _shapes(config.operands), _shapes(config.results), depth=config.depth,
-                          options=options)
+    return StreamOperator(
+        function, _shapes(config.operands), _shapes(config.results), depth=config.depth, options=options
+    )
 
 
 def fp_mul(config):
@@ -47,20 +62,22 @@ def fp_mul(config):
 
 def fp_add(config):
     """Adder or subtractor (:func:`add`)."""
-    return _component(add, config, fmt=config.fmt, subtract=config.variant == "subtract",
-                      flush_to_zero=config.flush_to_zero)
+    return _component(
+        add, config, fmt=config.fmt, subtract=config.variant == "subtract", flush_to_zero=config.flush_to_zero
+    )
 
 
 def fp_fma(config):
     """Fused multiply-add (:func:`fma`)."""
-    return _component(fma, config, fmt=config.fmt, acc=config.acc, flush_to_zero=config.flush_to_zero, fabric=config.fabric)
+    return _component(
+        fma, config, fmt=config.fmt, acc=config.acc, flush_to_zero=config.flush_to_zero, fabric=config.fabric
+    )
 
 
 def fp_compare(config):
     """Comparator, or the larger or smaller of two numbers (:func:`compare`, :func:`maximum`, :func:`minimum`)."""
     function = {"compare": compare, "max": maximum, "min": minimum}[config.variant]
-    return _component(function, config, fmt=config.fmt,
-                      flush_to_zero=config.flush_to_zero)
+    return _component(function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero)
 
 
 def fp_convert(config):
@@ -69,8 +86,9 @@ def fp_convert(config):
     if not isinstance(source, FloatFormat):
         return _component(from_integer, config, fmt=target, signed=source.signed)
     if not isinstance(target, FloatFormat):
-        return _component(to_integer, config, fmt=source, width=target.width, signed=target.signed,
-                          flush_to_zero=config.flush_to_zero)
+        return _component(
+            to_integer, config, fmt=source, width=target.width, signed=target.signed, flush_to_zero=config.flush_to_zero
+        )
     return _component(convert, config, source=source, target=target, flush_to_zero=config.flush_to_zero)
 
 
@@ -91,20 +109,42 @@ def fp_sqrt(config):
 def fp_dot(config):
     """Dot product (:func:`dot`, :func:`dot_tree`, :class:`DotAccumulator`)."""
     if config.variant == "accumulate":
-        return DotAccumulator(config.fmt, config.lanes, result=config.acc, window=config.window_bits, beats=config.beats,
-                              depth=config.depth, flush_to_zero=config.flush_to_zero, fabric=config.fabric)
+        return DotAccumulator(
+            config.fmt,
+            config.lanes,
+            result=config.acc,
+            window=config.window_bits,
+            beats=config.beats,
+            depth=config.depth,
+            flush_to_zero=config.flush_to_zero,
+            fabric=config.fabric,
+        )
     if config.variant == "tree":
-        return _component(dot_tree, config, fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero,
-                          fabric=config.fabric)
-    return _component(dot, config, fmt=config.fmt, result=config.acc, window=config.window_bits,
-                      flush_to_zero=config.flush_to_zero, fabric=config.fabric)
+        return _component(
+            dot_tree,
+            config,
+            fmt=config.fmt,
+            result=config.acc,
+            flush_to_zero=config.flush_to_zero,
+            fabric=config.fabric,
+        )
+    return _component(
+        dot,
+        config,
+        fmt=config.fmt,
+        result=config.acc,
+        window=config.window_bits,
+        flush_to_zero=config.flush_to_zero,
+        fabric=config.fabric,
+    )
 
 
 def fp_exp(config):
     """Exponential (:func:`exponential`, :class:`IterativeExponential`)."""
     if config.iterative:
-        return IterativeExponential(config.fmt, order=config.order, range_reduced=config.range_reduced,
-                                    flush_to_zero=config.flush_to_zero)
+        return IterativeExponential(
+            config.fmt, order=config.order, range_reduced=config.range_reduced, flush_to_zero=config.flush_to_zero
+        )
     if config.variant == "table":
         return _component(interpolate, config, table=config.table("exp"))
     series = {"variant": "taylor", "order": config.order, "range_reduced": config.range_reduced}
@@ -118,9 +158,13 @@ def fp_activation(config):
 
 def fp_vector(config):
     """Vector operator (:func:`vector_scale`, :func:`vector_mac`, :func:`vector_multiply`, :func:`vector_add`)."""
-    function = {"scale": vector_scale, "mac": vector_mac, "multiply": vector_multiply, "add": vector_add}[config.variant]
+    function = {"scale": vector_scale, "mac": vector_mac, "multiply": vector_multiply, "add": vector_add}[
+        config.variant
+    ]
     options = {"result": config.acc} if config.variant == "mac" else {}
-    return _component(function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, fabric=config.fabric, **options)
+    return _component(
+        function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, fabric=config.fabric, **options
+    )
 
 
 def fp_log(config):
@@ -139,5 +183,4 @@ def fp_rsqrt(config):
 
 
 def _unary(function, config, **options):
-    return _component(function, config, fmt=config.fmt,
-                      flush_to_zero=config.flush_to_zero, **options)
+    return _component(function, config, fmt=config.fmt, flush_to_zero=config.flush_to_zero, **options)

@@ -37,7 +37,7 @@ def numbers(bits, fmt, which):
         word = Value.cast(bits)
         if len(word) % fmt.width:
             raise ValueError(f"{which} must have a multiple of {fmt.width} bits, not {len(word)}")
-        values = [word[low:low + fmt.width] for low in range(0, len(word), fmt.width)]
+        values = [word[low : low + fmt.width] for low in range(0, len(word), fmt.width)]
     if not values:
         raise ValueError(f"{which} must have at least one number")
     return values
@@ -73,8 +73,11 @@ def vector_add(p, a, b, *, fmt, subtract=False, flush_to_zero=False):
     Returns one value, lane 0 lowest.
     """
     a, b = pair(a, b, fmt, fmt)
-    return Cat(p.parallel("lane", len(a), lambda p, n: add(p, a[n], b[n], fmt=fmt, subtract=subtract,
-                                                           flush_to_zero=flush_to_zero)))
+    return Cat(
+        p.parallel(
+            "lane", len(a), lambda p, n: add(p, a[n], b[n], fmt=fmt, subtract=subtract, flush_to_zero=flush_to_zero)
+        )
+    )
 
 
 @operator
@@ -149,8 +152,12 @@ def dot_tree(p, a, b, acc=None, *, fmt, result=None, flush_to_zero=False):
         (p.acc,) = numbers([acc], result, "Addend")
 
     def product(p, n):
-        p.x, p.y = p.beside(*(lambda p, name=name, bits=bits: _converted(p.part(name), bits, fmt, result, flush_to_zero)
-                              for name, bits in (("a", a[n]), ("b", b[n]))))
+        p.x, p.y = p.beside(
+            *(
+                lambda p, name=name, bits=bits: _converted(p.part(name), bits, fmt, result, flush_to_zero)
+                for name, bits in (("a", a[n]), ("b", b[n]))
+            )
+        )
         return multiply(p.part("product"), p.x, p.y, fmt=result, flush_to_zero=flush_to_zero)
 
     terms = p.parallel("product", len(a), product)
@@ -160,8 +167,11 @@ def dot_tree(p, a, b, acc=None, *, fmt, result=None, flush_to_zero=False):
             p[f"term_{level}_{number}"] = term
         p.cut(6)
         inputs = [p[f"term_{level}_{number}"] for number in range(len(terms))]
-        sums = p.parallel(f"sum_{level}", len(inputs) // 2, lambda p, n, x=inputs: add(
-            p, x[2 * n], x[2 * n + 1], fmt=result, flush_to_zero=flush_to_zero))
+        sums = p.parallel(
+            f"sum_{level}",
+            len(inputs) // 2,
+            lambda p, n, x=inputs: add(p, x[2 * n], x[2 * n + 1], fmt=result, flush_to_zero=flush_to_zero),
+        )
         terms = [*sums, *([p[f"term_{level}_{len(inputs) - 1}"]] if len(inputs) % 2 else [])]
         level += 1
     if acc is None:

@@ -3,4 +3,12 @@
 from .axi import AxiLiteRegisters, AxiMemoryPort, AxiReader, AxiWriter
 from .stream import ReplayBuffer, StreamFIFO, StreamRegister
 
-__all__ = ["AxiLiteRegisters", "AxiMemoryPort", "AxiReader", "AxiWriter", "ReplayBuffer", "StreamFIFO", "StreamRegister"]
+__all__ = [
+    "AxiLiteRegisters",
+    "AxiMemoryPort",
+    "AxiReader",
+    "AxiWriter",
+    "ReplayBuffer",
+    "StreamFIFO",
+    "StreamRegister",
+]

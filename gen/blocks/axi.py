@@ -21,9 +21,23 @@ from amaranth.utils import exact_log2
 from .probe import QueueProbe
 from .stream import StreamFIFO, StreamRegister
 
-__all__ = ["ACCESSES", "PAGE_BYTES", "Axi4Signature", "AxiLiteRegisters", "AxiLiteSignature", "AxiMemoryPort", "AxiReader",
-           "AxiWriter", "BurstSplitter", "Field", "Response", "bus_ports", "register_rows", "register_table",
-           "request_layout"]
+__all__ = [
+    "ACCESSES",
+    "PAGE_BYTES",
+    "Axi4Signature",
+    "AxiLiteRegisters",
+    "AxiLiteSignature",
+    "AxiMemoryPort",
+    "AxiReader",
+    "AxiWriter",
+    "BurstSplitter",
+    "Field",
+    "Response",
+    "bus_ports",
+    "register_rows",
+    "register_table",
+    "request_layout",
+]
 
 #: Bytes of the address range that no burst leaves.
 PAGE_BYTES = 4096
@@ -75,20 +89,42 @@ class Axi4Signature(wiring.Signature):
             raise ValueError("Bus must be read or written")
 
         def address(a):
-            return {f"{a}id": Out(self.id_bits), f"{a}addr": Out(self.address_bits), f"{a}len": Out(8), f"{a}size": Out(3),
-                    f"{a}burst": Out(2), f"{a}lock": Out(1), f"{a}cache": Out(4), f"{a}prot": Out(3), f"{a}qos": Out(4),
-                    f"{a}valid": Out(1), f"{a}ready": In(1)}
+            return {
+                f"{a}id": Out(self.id_bits),
+                f"{a}addr": Out(self.address_bits),
+                f"{a}len": Out(8),
+                f"{a}size": Out(3),
+                f"{a}burst": Out(2),
+                f"{a}lock": Out(1),
+                f"{a}cache": Out(4),
+                f"{a}prot": Out(3),
+                f"{a}qos": Out(4),
+                f"{a}valid": Out(1),
+                f"{a}ready": In(1),
+            }
 
         members = {}
         if write:
             members |= address("aw") | {
-                "wdata": Out(self.data_bits), "wstrb": Out(self.data_bits // 8), "wlast": Out(1), "wvalid": Out(1),
+                "wdata": Out(self.data_bits),
+                "wstrb": Out(self.data_bits // 8),
+                "wlast": Out(1),
+                "wvalid": Out(1),
                 "wready": In(1),
-                "bid": In(self.id_bits), "bresp": In(2), "bvalid": In(1), "bready": Out(1)}
+                "bid": In(self.id_bits),
+                "bresp": In(2),
+                "bvalid": In(1),
+                "bready": Out(1),
+            }
         if read:
             members |= address("ar") | {
-                "rid": In(self.id_bits), "rdata": In(self.data_bits), "rresp": In(2), "rlast": In(1), "rvalid": In(1),
-                "rready": Out(1)}
+                "rid": In(self.id_bits),
+                "rdata": In(self.data_bits),
+                "rresp": In(2),
+                "rlast": In(1),
+                "rvalid": In(1),
+                "rready": Out(1),
+            }
         if not self.id_bits:
             members = {name: member for name, member in members.items() if name not in ("awid", "bid", "arid", "rid")}
         super().__init__(members)
@@ -115,12 +151,29 @@ class AxiLiteSignature(wiring.Signature):
         self.data_bits = _integer("Data width", data_bits, 32, 64)
         if data_bits not in (32, 64):
             raise ValueError(f"Data width must be 32 or 64, not {data_bits!r}")
-        super().__init__({
-            "awaddr": Out(self.address_bits), "awprot": Out(3), "awvalid": Out(1), "awready": In(1),
-            "wdata": Out(self.data_bits), "wstrb": Out(self.data_bits // 8), "wvalid": Out(1), "wready": In(1),
-            "bresp": In(2), "bvalid": In(1), "bready": Out(1),
-            "araddr": Out(self.address_bits), "arprot": Out(3), "arvalid": Out(1), "arready": In(1),
-            "rdata": In(self.data_bits), "rresp": In(2), "rvalid": In(1), "rready": Out(1)})
+        super().__init__(
+            {
+                "awaddr": Out(self.address_bits),
+                "awprot": Out(3),
+                "awvalid": Out(1),
+                "awready": In(1),
+                "wdata": Out(self.data_bits),
+                "wstrb": Out(self.data_bits // 8),
+                "wvalid": Out(1),
+                "wready": In(1),
+                "bresp": In(2),
+                "bvalid": In(1),
+                "bready": Out(1),
+                "araddr": Out(self.address_bits),
+                "arprot": Out(3),
+                "arvalid": Out(1),
+                "arready": In(1),
+                "rdata": In(self.data_bits),
+                "rresp": In(2),
+                "rvalid": In(1),
+                "rready": Out(1),
+            }
+        )
 
 
 def bus_ports(component):
@@ -157,8 +210,16 @@ def _burst_layout(address_bits, word_bytes):
     """A burst: ``address`` of its first word, and ``len``, its beats less one. Bytes from ``start`` in the first word up to
     ``stop`` in the last word belong to the request. ``last`` marks the last burst of a request. A burst that is ``empty``
     stands for a request without bytes, and never comes to the bus."""
-    return data.StructLayout({"address": address_bits, "len": 8, "start": range(word_bytes), "stop": range(word_bytes),
-                              "last": 1, "empty": 1})
+    return data.StructLayout(
+        {
+            "address": address_bits,
+            "len": 8,
+            "start": range(word_bytes),
+            "stop": range(word_bytes),
+            "last": 1,
+            "empty": 1,
+        }
+    )
 
 
 class BurstSplitter(wiring.Component):
@@ -193,34 +254,36 @@ class BurstSplitter(wiring.Component):
         self.word_bytes = word_bytes
         self.burst = burst
         shift = exact_log2(word_bytes)
-        self.held  = Signal()
-        self.word  = Signal(address_bits - shift)
-        self.left  = Signal(max(length_bits, shift) + 2 - shift)  # words from `word` on; 0 for a request without bytes
+        self.held = Signal()
+        self.word = Signal(address_bits - shift)
+        self.left = Signal(max(length_bits, shift) + 2 - shift)  # words from `word` on; 0 for a request without bytes
         self.start = Signal(shift)
-        self.stop  = Signal(shift)
-        super().__init__({
-            "i": In(stream.Signature(request_layout(address_bits, length_bits))),
-            "o": Out(stream.Signature(_burst_layout(address_bits, word_bytes))),
-        })
+        self.stop = Signal(shift)
+        super().__init__(
+            {
+                "i": In(stream.Signature(request_layout(address_bits, length_bits))),
+                "o": Out(stream.Signature(_burst_layout(address_bits, word_bytes))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
 
-        shift      = exact_log2(self.word_bytes)
+        shift = exact_log2(self.word_bytes)
         page_words = PAGE_BYTES // self.word_bytes
-        request    = self.i.payload
-        offset     = request.address[:shift]
-        beats      = (offset + request.bytes + (self.word_bytes - 1)) >> shift
+        request = self.i.payload
+        offset = request.address[:shift]
+        beats = (offset + request.bytes + (self.word_bytes - 1)) >> shift
 
         held, word, left, start, stop = self.held, self.word, self.left, self.start, self.stop
 
         # Both bounds are constants or a few low bits of the address, so the comparison with `left` is the long path.
         to_page = Signal(range(page_words + 1))
-        bound   = Signal(range(max(self.burst, page_words) + 1))
-        count   = Signal(range(self.burst + 1))
-        final   = Signal()
+        bound = Signal(range(max(self.burst, page_words) + 1))
+        count = Signal(range(self.burst + 1))
+        final = Signal()
         m.d.comb += [
-            to_page.eq(page_words - word[:exact_log2(page_words)]),
+            to_page.eq(page_words - word[: exact_log2(page_words)]),
             bound.eq(Mux(to_page < self.burst, to_page, self.burst)),
             final.eq(left <= bound),
             count.eq(Mux(final, left, bound)),
@@ -251,10 +314,12 @@ class BurstSplitter(wiring.Component):
 class _Port(wiring.Component):
     """What a reader and a writer have in common: parameters, and the channel of addresses."""
 
-    def __init__(self, members, *, address_bits, data_bits, id_bits, identifier, length_bits, burst, outstanding, depth,
-                 read):
-        signature = Axi4Signature(address_bits=address_bits, data_bits=data_bits, id_bits=id_bits, read=read,
-                                  write=not read)
+    def __init__(
+        self, members, *, address_bits, data_bits, id_bits, identifier, length_bits, burst, outstanding, depth, read
+    ):
+        signature = Axi4Signature(
+            address_bits=address_bits, data_bits=data_bits, id_bits=id_bits, read=read, write=not read
+        )
         self.address_bits = signature.address_bits
         self.data_bits = signature.data_bits
         self.id_bits = signature.id_bits
@@ -267,10 +332,13 @@ class _Port(wiring.Component):
         if self.depth < self.burst:
             raise ValueError(f"Depth must be at least a burst of {self.burst}, not {self.depth!r}")
         self.identifier = _integer("Identifier", identifier, 0, (1 << self.id_bits) - 1)
-        super().__init__({
-            "request": In(stream.Signature(request_layout(self.address_bits, self.length_bits))),
-            "m_axi": Out(signature),
-        } | members(self.data_bits))
+        super().__init__(
+            {
+                "request": In(stream.Signature(request_layout(self.address_bits, self.length_bits))),
+                "m_axi": Out(signature),
+            }
+            | members(self.data_bits)
+        )
 
     def _elaborate_addresses(self, m, a, go, burst):
         """Drive the channel of addresses: take ``burst`` in the cycle of ``go``. Returns whether the channel is free."""
@@ -335,37 +403,62 @@ class AxiReader(_Port):
         If a number is not an integer, or out of range.
     """
 
-    def __init__(self, *, address_bits=64, data_bits=512, id_bits=1, identifier=0, length_bits=32, burst=None,
-                 outstanding=8, depth=None):
+    def __init__(
+        self,
+        *,
+        address_bits=64,
+        data_bits=512,
+        id_bits=1,
+        identifier=0,
+        length_bits=32,
+        burst=None,
+        outstanding=8,
+        depth=None,
+    ):
         super().__init__(
-            lambda bits: {"data": Out(stream.Signature(data.StructLayout(
-                {"data": bits, "keep": bits // 8, "last": 1, "error": 1})))},
-            address_bits=address_bits, data_bits=data_bits, id_bits=id_bits, identifier=identifier,
-            length_bits=length_bits, burst=burst, outstanding=outstanding, depth=depth, read=True)
+            lambda bits: {
+                "data": Out(
+                    stream.Signature(data.StructLayout({"data": bits, "keep": bits // 8, "last": 1, "error": 1}))
+                )
+            },
+            address_bits=address_bits,
+            data_bits=data_bits,
+            id_bits=id_bits,
+            identifier=identifier,
+            length_bits=length_bits,
+            burst=burst,
+            outstanding=outstanding,
+            depth=depth,
+            read=True,
+        )
         self.under_way = Signal(range(self.outstanding + 1))  # bursts issued whose last word has not come
-        self.reserved  = Signal(range(self.depth + 1))        # words in the buffer, and words that will come
-        self.taken     = Signal()                             # a word leaves the buffer
-        self.probe     = QueueProbe(self.data_bits + 1, self.depth)
+        self.reserved = Signal(range(self.depth + 1))  # words in the buffer, and words that will come
+        self.taken = Signal()  # a word leaves the buffer
+        self.probe = QueueProbe(self.data_bits + 1, self.depth)
 
     def elaborate(self, platform):
         m = Module()
         bus = self.m_axi
 
-        m.submodules.splitter = splitter = BurstSplitter(self.address_bits, self.length_bits, self.word_bytes, self.burst)
+        m.submodules.splitter = splitter = BurstSplitter(
+            self.address_bits, self.length_bits, self.word_bytes, self.burst
+        )
         m.submodules.words = words = StreamFIFO(
-            data.StructLayout({"data": self.data_bits, "error": 1, "last": 1}), self.depth)
+            data.StructLayout({"data": self.data_bits, "error": 1, "last": 1}), self.depth
+        )
         m.submodules.bursts = bursts = StreamFIFO(
             data.StructLayout({"start": range(self.word_bytes), "stop": range(self.word_bytes), "last": 1, "empty": 1}),
-            self.outstanding + _MORE_BURSTS)
+            self.outstanding + _MORE_BURSTS,
+        )
         wiring.connect(m, wiring.flipped(self.request), splitter.i)
 
         burst = splitter.o.payload
         issue = Signal()
-        go    = Signal()
+        go = Signal()
         ended = Signal()
         taken = self.taken
-        room  = Signal()
-        free  = self._elaborate_addresses(m, "ar", go, burst)
+        room = Signal()
+        free = self._elaborate_addresses(m, "ar", go, burst)
         m.d.comb += [
             room.eq((self.under_way != self.outstanding) & (self.reserved + burst.len + 1 <= self.depth)),
             issue.eq(splitter.o.valid & free & bursts.i.ready & (burst.empty | room)),
@@ -373,7 +466,6 @@ class AxiReader(_Port):
             splitter.o.ready.eq(free & bursts.i.ready & (burst.empty | room)),
             bursts.i.valid.eq(issue),
             [bursts.i.payload[name].eq(burst[name]) for name in ("start", "stop", "last", "empty")],
-
             words.i.valid.eq(bus.rvalid),
             words.i.p.data.eq(bus.rdata),
             words.i.p.error.eq(bus.rresp[1]),
@@ -389,12 +481,14 @@ class AxiReader(_Port):
 
         # A word and its burst meet at the end of the buffer.
         front = bursts.o.payload
-        word  = words.o.payload
+        word = words.o.payload
         first = Signal(init=1)
         m.d.comb += [
             self.data.valid.eq(bursts.o.valid & (front.empty | words.o.valid)),
             self.data.p.data.eq(Mux(front.empty, 0, word.data)),  # a word may come while an item without one is stalled
-            self.data.p.keep.eq(_kept(self.word_bytes, front, first, word.last) & ~front.empty.replicate(self.word_bytes)),
+            self.data.p.keep.eq(
+                _kept(self.word_bytes, front, first, word.last) & ~front.empty.replicate(self.word_bytes)
+            ),
             self.data.p.last.eq(front.last & (front.empty | word.last)),
             self.data.p.error.eq(word.error & ~front.empty),
             words.o.ready.eq(self.data.ready & bursts.o.valid & ~front.empty),
@@ -463,40 +557,71 @@ class AxiWriter(_Port):
         If a number is not an integer, or out of range.
     """
 
-    def __init__(self, *, address_bits=64, data_bits=512, id_bits=1, identifier=0, length_bits=32, burst=None,
-                 outstanding=8, depth=None):
+    def __init__(
+        self,
+        *,
+        address_bits=64,
+        data_bits=512,
+        id_bits=1,
+        identifier=0,
+        length_bits=32,
+        burst=None,
+        outstanding=8,
+        depth=None,
+    ):
         super().__init__(
-            lambda bits: {"data": In(stream.Signature(bits)),
-                          "status": Out(stream.Signature(data.StructLayout({"error": 1})))},
-            address_bits=address_bits, data_bits=data_bits, id_bits=id_bits, identifier=identifier,
-            length_bits=length_bits, burst=burst, outstanding=outstanding, depth=depth, read=False)
+            lambda bits: {
+                "data": In(stream.Signature(bits)),
+                "status": Out(stream.Signature(data.StructLayout({"error": 1}))),
+            },
+            address_bits=address_bits,
+            data_bits=data_bits,
+            id_bits=id_bits,
+            identifier=identifier,
+            length_bits=length_bits,
+            burst=burst,
+            outstanding=outstanding,
+            depth=depth,
+            read=False,
+        )
         self.under_way = Signal(range(self.outstanding + 1))  # bursts issued and not answered
-        self.ready_words = Signal(range(self.depth + 1))      # words in the buffer that no issued burst has
-        self.beat = Signal(8)                                 # words of the burst in front that left the buffer
-        self.probe = QueueProbe(8, self.outstanding)          # lengths of the bursts with words in the buffer
+        self.ready_words = Signal(range(self.depth + 1))  # words in the buffer that no issued burst has
+        self.beat = Signal(8)  # words of the burst in front that left the buffer
+        self.probe = QueueProbe(8, self.outstanding)  # lengths of the bursts with words in the buffer
 
     def elaborate(self, platform):
         m = Module()
         bus = self.m_axi
 
-        m.submodules.splitter = splitter = BurstSplitter(self.address_bits, self.length_bits, self.word_bytes, self.burst)
+        m.submodules.splitter = splitter = BurstSplitter(
+            self.address_bits, self.length_bits, self.word_bytes, self.burst
+        )
         m.submodules.words = words = StreamFIFO(self.data_bits, self.depth)
-        m.submodules.transfers = transfers = StreamFIFO(data.StructLayout(
-            {"len": 8, "start": range(self.word_bytes), "stop": range(self.word_bytes)}), self.outstanding)
+        m.submodules.transfers = transfers = StreamFIFO(
+            data.StructLayout({"len": 8, "start": range(self.word_bytes), "stop": range(self.word_bytes)}),
+            self.outstanding,
+        )
         m.submodules.answers = answers = StreamFIFO(
-            data.StructLayout({"last": 1, "empty": 1}), self.outstanding + _MORE_BURSTS)
+            data.StructLayout({"last": 1, "empty": 1}), self.outstanding + _MORE_BURSTS
+        )
         m.submodules.statuses = statuses = StreamRegister(data.StructLayout({"error": 1}))
         wiring.connect(m, wiring.flipped(self.request), splitter.i)
         wiring.connect(m, wiring.flipped(self.data), words.i)
         wiring.connect(m, statuses.o, wiring.flipped(self.status))
 
         burst = splitter.o.payload
-        go    = Signal()
+        go = Signal()
         ready = Signal()
-        free  = self._elaborate_addresses(m, "aw", go, burst)
+        free = self._elaborate_addresses(m, "aw", go, burst)
         m.d.comb += [
-            ready.eq(free & answers.i.ready & (burst.empty | (
-                transfers.i.ready & (self.under_way != self.outstanding) & (self.ready_words > burst.len)))),
+            ready.eq(
+                free
+                & answers.i.ready
+                & (
+                    burst.empty
+                    | (transfers.i.ready & (self.under_way != self.outstanding) & (self.ready_words > burst.len))
+                )
+            ),
             go.eq(splitter.o.valid & ready & ~burst.empty),
             splitter.o.ready.eq(ready),
             transfers.i.valid.eq(go),
@@ -509,7 +634,7 @@ class AxiWriter(_Port):
         # A burst in `transfers` has its words in `words`; both meet in the register of channel W.
         front = transfers.o.payload
         there = Signal()
-        load  = Signal()
+        load = Signal()
         final = Signal()
         m.d.comb += [
             there.eq(words.o.valid & transfers.o.valid),
@@ -530,7 +655,7 @@ class AxiWriter(_Port):
 
         expected = answers.o.payload
         answered = Signal()
-        failed   = Signal()  # an earlier burst of the request failed
+        failed = Signal()  # an earlier burst of the request failed
         m.d.comb += [
             bus.bready.eq(answers.o.valid & ~expected.empty & (~expected.last | statuses.i.ready)),
             answered.eq(bus.bvalid & bus.bready),
@@ -549,16 +674,20 @@ class AxiWriter(_Port):
         if platform == "formal":
             m.d.comb += [
                 Assert(self.under_way <= self.outstanding, "AxiWriter: the outstanding bursts are bounded"),
-                Assert(Mux(transfers.o.valid, self.beat <= front.len, self.beat == 0),
-                       "AxiWriter: no burst has more words than its length"),
+                Assert(
+                    Mux(transfers.o.valid, self.beat <= front.len, self.beat == 0),
+                    "AxiWriter: no burst has more words than its length",
+                ),
                 self.probe.level.eq(transfers.level),
                 transfers.probe.index.eq(self.probe.index),
                 self.probe.item.eq(transfers.probe.item.len),
             ]
             if self.outstanding == 1:  # the sum over several bursts is beyond the probe, which shows one of them
                 promised = Mux(transfers.o.valid, front.len + 1 - self.beat, 0)
-                m.d.comb += Assert(words.level == self.ready_words + promised,
-                                   "AxiWriter: a burst is issued when the buffer has its words")
+                m.d.comb += Assert(
+                    words.level == self.ready_words + promised,
+                    "AxiWriter: a burst is issued when the buffer has its words",
+                )
 
         return m
 
@@ -590,13 +719,20 @@ class AxiMemoryPort(wiring.Component):
         widths = {"address_bits": address_bits, "data_bits": data_bits, "id_bits": id_bits}
         self.reader = AxiReader(**widths, **parameters)
         self.writer = AxiWriter(**widths, **parameters)
-        self._parts = [(part, f"{what}_{name}", name) for what, part, names in (
-            ("read", self.reader, ("request", "data")), ("write", self.writer, ("request", "data", "status")))
-            for name in names]
-        super().__init__({
-            **{outer: part.signature.members[name] for part, outer, name in self._parts},
-            "m_axi": Out(Axi4Signature(**widths)),
-        })
+        self._parts = [
+            (part, f"{what}_{name}", name)
+            for what, part, names in (
+                ("read", self.reader, ("request", "data")),
+                ("write", self.writer, ("request", "data", "status")),
+            )
+            for name in names
+        ]
+        super().__init__(
+            {
+                **{outer: part.signature.members[name] for part, outer, name in self._parts},
+                "m_axi": Out(Axi4Signature(**widths)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -687,9 +823,19 @@ def register_rows(fields):
         for offset, low, piece, width in field.pieces():
             high = low + width - 1
             part = f"[{piece + width - 1}:{piece}]" if field.bits > _WORD_BITS else ""
-            rows.append(((offset, low), (
-                f"0x{offset:02X}", f"{high}:{low}" if width > 1 else f"{low}", f"{field.name}{part}", field.access,
-                f"0x{field.reset >> piece & (1 << width) - 1:X}", field.description)))
+            rows.append(
+                (
+                    (offset, low),
+                    (
+                        f"0x{offset:02X}",
+                        f"{high}:{low}" if width > 1 else f"{low}",
+                        f"{field.name}{part}",
+                        field.access,
+                        f"0x{field.reset >> piece & (1 << width) - 1:X}",
+                        field.description,
+                    ),
+                )
+            )
     return [row for _, row in sorted(rows)]
 
 
@@ -757,8 +903,9 @@ class AxiLiteRegisters(wiring.Component):
                 members[name] = member
             for offset, low, _, width in field.pieces():
                 if offset >= 1 << self.address_bits:
-                    raise ValueError(f"Offset 0x{offset:X} of {field.name} needs more than {self.address_bits} address "
-                                     "bits")
+                    raise ValueError(
+                        f"Offset 0x{offset:X} of {field.name} needs more than {self.address_bits} address bits"
+                    )
                 for bit in range(low, low + width):
                     other = used.setdefault((offset, bit), field.name)
                     if other != field.name:
@@ -776,7 +923,8 @@ class AxiLiteRegisters(wiring.Component):
         # What waits: the address and the data of a write, and the address of a read.
         bus = self.s_axi
         self.write_address, self.write_data, self.write_strobes, self.read_address = (
-            Signal.like(port) for port in (bus.awaddr, bus.wdata, bus.wstrb, bus.araddr))
+            Signal.like(port) for port in (bus.awaddr, bus.wdata, bus.wstrb, bus.araddr)
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -816,16 +964,16 @@ class AxiLiteRegisters(wiring.Component):
                     with m.Case(offset):
                         m.d.sync += bus.bresp.eq(Response.OKAY)
                         for field, low, piece, width in parts:
-                            chosen, bits = mask[low:low + width], write_data[low:low + width]
+                            chosen, bits = mask[low : low + width], write_data[low : low + width]
                             if field.access == "ro":
                                 continue
-                            value = getattr(self, field.name)[piece:piece + width]
+                            value = getattr(self, field.name)[piece : piece + width]
                             if field.access == "rw":
                                 m.d.sync += value.eq((value & ~chosen) | (bits & chosen))
                             elif field.access == "pulse":
                                 m.d.sync += value.eq(bits & chosen)
                             else:
-                                raised = getattr(self, f"{field.name}_set")[piece:piece + width]
+                                raised = getattr(self, f"{field.name}_set")[piece : piece + width]
                                 m.d.sync += value.eq((value & ~(bits & chosen)) | raised)
 
         read_address, has_read, read = self.read_address, Signal(), Signal()
@@ -842,12 +990,17 @@ class AxiLiteRegisters(wiring.Component):
                         m.d.sync += bus.rresp.eq(Response.OKAY)
                         for field, low, piece, width in parts:
                             if field.access != "pulse":
-                                m.d.sync += bus.rdata[low:low + width].eq(getattr(self, field.name)[piece:piece + width])
+                                m.d.sync += bus.rdata[low : low + width].eq(
+                                    getattr(self, field.name)[piece : piece + width]
+                                )
 
         if self.interrupts:
-            m.d.sync += self.irq.eq(Cat(
-                (getattr(self, pending) & getattr(self, enable)).any()
-                for pending, enable in self.interrupts.items()).any())
+            m.d.sync += self.irq.eq(
+                Cat(
+                    (getattr(self, pending) & getattr(self, enable)).any()
+                    for pending, enable in self.interrupts.items()
+                ).any()
+            )
 
         return m
 
@@ -855,8 +1008,10 @@ class AxiLiteRegisters(wiring.Component):
 def _kept(word_bytes, burst, first, last):
     """One bit for each byte of a word: whether it belongs to the request, in the ``first`` and ``last`` word of a burst."""
     start, stop = Mux(first, burst.start, 0), Mux(last, burst.stop, word_bytes - 1)
-    return Cat((start <= byte if byte < word_bytes - 1 else Const(1)) & (stop >= byte if byte else Const(1))
-               for byte in range(word_bytes))
+    return Cat(
+        (start <= byte if byte < word_bytes - 1 else Const(1)) & (stop >= byte if byte else Const(1))
+        for byte in range(word_bytes)
+    )
 
 
 def _data_bits(bits):

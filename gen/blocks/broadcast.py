@@ -47,10 +47,9 @@ class StreamBroadcast(wiring.Component):
     def __init__(self, width, outputs):
         self._shape = data.StructLayout({"item": width, "select": outputs})
         self._outputs = outputs
-        super().__init__({
-            "i": In(stream.Signature(self._shape)),
-            **{f"o_{n}": Out(stream.Signature(width)) for n in range(outputs)},
-        })
+        super().__init__(
+            {"i": In(stream.Signature(self._shape)), **{f"o_{n}": Out(stream.Signature(width)) for n in range(outputs)}}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -64,7 +63,10 @@ class StreamBroadcast(wiring.Component):
             register.o.ready.eq(done),
         ]
         for n, o in enumerate(outputs):
-            m.d.comb += [o.valid.eq(register.o.valid & register.o.p.select[n] & ~taken[n]), o.payload.eq(register.o.p.item)]
+            m.d.comb += [
+                o.valid.eq(register.o.valid & register.o.p.select[n] & ~taken[n]),
+                o.payload.eq(register.o.p.item),
+            ]
         with m.If(register.o.valid):
             m.d.sync += taken.eq(Mux(done, 0, taken | moved))
         return m

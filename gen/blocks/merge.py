@@ -31,10 +31,9 @@ class StreamMerge(wiring.Component):
 
     def __init__(self, shape, inputs):
         self._inputs = inputs
-        super().__init__({
-            **{f"i_{n}": In(stream.Signature(shape)) for n in range(inputs)},
-            "o": Out(stream.Signature(shape)),
-        })
+        super().__init__(
+            {**{f"i_{n}": In(stream.Signature(shape)) for n in range(inputs)}, "o": Out(stream.Signature(shape))}
+        )
 
     def elaborate(self, platform):
         m = Module()

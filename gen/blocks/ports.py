@@ -22,11 +22,16 @@ def payload(layout):
     """Shape of a payload (:class:`bankside.constraints.contract.Layout`): bits, or a structure of its fields."""
     if layout.is_plain:
         return layout.bits
-    return data.StructLayout({field.name: kinds(field.kinds, field.bits) if field.kinds else field.bits
-                              for field in layout.fields})
+    return data.StructLayout(
+        {field.name: kinds(field.kinds, field.bits) if field.kinds else field.bits for field in layout.fields}
+    )
 
 
 def members(ports):
     """Members of a component's signature: a stream or a signal for every :class:`bankside.constraints.contract.Port`."""
-    return {port.name: (In if port.is_input else Out)(stream.Signature(payload(port.layout)) if port.stream else
-                                                      payload(port.layout)) for port in ports}
+    return {
+        port.name: (In if port.is_input else Out)(
+            stream.Signature(payload(port.layout)) if port.stream else payload(port.layout)
+        )
+        for port in ports
+    }

@@ -73,8 +73,11 @@ class ModuleLibrary:
             head = f"\nmodule {name}("
             self.modules[name] = text.replace(head, f"\n(* keep_hierarchy *){head}") if part else text
         text = self.modules[name]
-        ports = {port: signal for port, signal in (("i_clk", ClockSignal()), ("i_rst", ResetSignal()))
-                 if f"\n  input {port[2:]};" in text}
+        ports = {
+            port: signal
+            for port, signal in (("i_clk", ClockSignal()), ("i_rst", ResetSignal()))
+            if f"\n  input {port[2:]};" in text
+        }
         for path, member, value in component.signature.flatten(component):
             ports[f"{'i' if member.flow is wiring.In else 'o'}_{'__'.join(map(str, path))}"] = Value.cast(value)
         return Instance(name, **ports)

@@ -43,10 +43,7 @@ class StreamRegister(wiring.Component):
         self._shape = _check_shape(shape)
         self.probe = QueueProbe(shape, self.depth)
 
-        super().__init__({
-            "i": In(stream.Signature(shape)),
-            "o": Out(stream.Signature(shape)),
-        })
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     @property
     def shape(self):
@@ -67,7 +64,7 @@ class StreamRegister(wiring.Component):
 
         # An item goes straight to the output register unless this register is stalled. The producer sees a stall one
         # cycle late; `spare` takes the one item that arrives in between.
-        spare       = Signal(self._shape)
+        spare = Signal(self._shape)
         spare_valid = Signal()
         m.d.comb += self.i.ready.eq(~spare_valid)
 
@@ -134,11 +131,9 @@ class StreamFIFO(wiring.Component):
         self._output_register = bool(output_register)
         self.probe = QueueProbe(shape, self._depth)
 
-        super().__init__({
-            "i": In(stream.Signature(shape)),
-            "o": Out(stream.Signature(shape)),
-            "level": Out(range(self._depth + 1)),
-        })
+        super().__init__(
+            {"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)), "level": Out(range(self._depth + 1))}
+        )
 
     @property
     def shape(self):
@@ -169,7 +164,7 @@ class StreamFIFO(wiring.Component):
         m = Module()
 
         push = self.i.valid & self.i.ready
-        pop  = self.o.valid & self.o.ready
+        pop = self.o.valid & self.o.ready
         m.d.sync += self.level.eq(self.level + push - pop)
 
         if self.rows:
@@ -207,14 +202,14 @@ class StreamFIFO(wiring.Component):
     def _elaborate_memory(self, m, platform, push):
         m.submodules.memory = memory = Memory(shape=self._shape, depth=self.rows, init=[])
         write_port = memory.write_port()
-        read_port  = memory.read_port()
+        read_port = memory.read_port()
 
         # The read register of the memory is a pipeline stage of its own. An item moves from its row into `fetched` as
         # soon as the previous item has moved on. This frees the row.
-        stored       = Signal(range(self.rows + 1))
-        fetched      = Signal()
+        stored = Signal(range(self.rows + 1))
+        fetched = Signal()
         take_fetched = Signal()
-        fetch        = Signal()
+        fetch = Signal()
         m.d.comb += self.i.ready.eq(self.level != self._depth)
         m.d.comb += fetch.eq((stored != 0) & (~fetched | take_fetched))
         m.d.sync += stored.eq(stored + push - fetch)
@@ -259,10 +254,14 @@ class StreamFIFO(wiring.Component):
             m.d.comb += [
                 Assert(stored <= self.rows, "StreamFIFO: the rows suffice"),
                 Assert(read_port.addr < self.rows, "StreamFIFO: the read address is a row"),
-                Assert(write_port.addr == _offset(read_port.addr, stored, self.rows),
-                       "StreamFIFO: the rows in use are those from the read to the write address"),
-                Assert(~(push & fetch & (read_port.addr == write_port.addr)),
-                       "StreamFIFO: no row is read and written in one cycle"),
+                Assert(
+                    write_port.addr == _offset(read_port.addr, stored, self.rows),
+                    "StreamFIFO: the rows in use are those from the read to the write address",
+                ),
+                Assert(
+                    ~(push & fetch & (read_port.addr == write_port.addr)),
+                    "StreamFIFO: no row is read and written in one cycle",
+                ),
             ]
 
 
@@ -273,10 +272,7 @@ class _Stage(wiring.Component):
         self._shape = shape
         self.probe = QueueProbe(shape, 1)
 
-        super().__init__({
-            "i": In(stream.Signature(shape)),
-            "o": Out(stream.Signature(shape)),
-        })
+        super().__init__({"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape))})
 
     def elaborate(self, platform):
         m = Module()
@@ -346,14 +342,16 @@ class ReplayBuffer(wiring.Component):
         self._depth = _check_depth(depth)
         self.probe = QueueProbe(shape, self._depth)
 
-        super().__init__({
-            "i": In(stream.Signature(shape)),
-            "read": In(1),
-            "offset": In(range(max(2, self._depth))),  # a port has at least one bit
-            "release": In(1),
-            "available": Out(range(self._depth + 1)),
-            "data": Out(shape),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(shape)),
+                "read": In(1),
+                "offset": In(range(max(2, self._depth))),  # a port has at least one bit
+                "release": In(1),
+                "available": Out(range(self._depth + 1)),
+                "data": Out(shape),
+            }
+        )
 
     @property
     def shape(self):
@@ -374,10 +372,10 @@ class ReplayBuffer(wiring.Component):
 
         m.submodules.memory = memory = Memory(shape=self._shape, depth=self.rows, init=[])
         write_port = memory.write_port()
-        read_port  = memory.read_port()
+        read_port = memory.read_port()
 
-        push   = Signal()
-        pop    = Signal()
+        push = Signal()
+        pop = Signal()
         oldest = Signal(range(self.rows))
         m.d.comb += push.eq(self.i.valid & self.i.ready)
         m.d.comb += pop.eq(self.release & (self.available != 0))
@@ -405,10 +403,14 @@ class ReplayBuffer(wiring.Component):
                 self.probe.item.eq(probe_port.data),
                 self.probe.level.eq(self.available),
                 Assert(oldest < self.rows, "ReplayBuffer: the oldest entry has a row"),
-                Assert(write_port.addr == _offset(oldest, self.available, self.rows),
-                       "ReplayBuffer: the rows in use are those from the oldest entry to the write address"),
-                Assert(~(push & self.read & (self.offset < self.available) & (read_port.addr == write_port.addr)),
-                       "ReplayBuffer: no entry present is overwritten while it is read"),
+                Assert(
+                    write_port.addr == _offset(oldest, self.available, self.rows),
+                    "ReplayBuffer: the rows in use are those from the oldest entry to the write address",
+                ),
+                Assert(
+                    ~(push & self.read & (self.offset < self.available) & (read_port.addr == write_port.addr)),
+                    "ReplayBuffer: no entry present is overwritten while it is read",
+                ),
             ]
 
         return m

@@ -26,9 +26,21 @@ class TransposeProbe:
 
     def __init__(self, shape, size, stage):
         index, count = range(size), range(size + 1)
-        for name, of in {"row": index, "column": index, "read": shape, "written": shape, "active": 1, "reading": index,
-                         "rows": count, "columns": count, "full": 1, "writing": index, "next_rows": count,
-                         "next_columns": count, "reads": 1}.items():
+        for name, of in {
+            "row": index,
+            "column": index,
+            "read": shape,
+            "written": shape,
+            "active": 1,
+            "reading": index,
+            "rows": count,
+            "columns": count,
+            "full": 1,
+            "writing": index,
+            "next_rows": count,
+            "next_columns": count,
+            "reads": 1,
+        }.items():
             setattr(self, name, Signal(of, name=f"probe_{name}"))
         self.stage = stage
 
@@ -77,10 +89,12 @@ class TransposeBuffer(wiring.Component):
         self._output = data.StructLayout({"column": elements, "rows": range(size + 1), "last": 1})
         self._stage = StreamRegister(self._output)
         self.probe = TransposeProbe(self._shape, size, self._stage.i)
-        super().__init__({
-            "i": In(stream.Signature(data.StructLayout({"row": elements, "columns": range(size + 1), "last": 1}))),
-            "o": Out(stream.Signature(self._output)),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(data.StructLayout({"row": elements, "columns": range(size + 1), "last": 1}))),
+                "o": Out(stream.Signature(self._output)),
+            }
+        )
 
     @property
     def size(self):
@@ -92,7 +106,7 @@ class TransposeBuffer(wiring.Component):
         index, count = range(size), range(size + 1)
 
         # The tile whose columns are read.
-        active, order = Signal(), Signal()          # order 0: the address of an element is its row
+        active, order = Signal(), Signal()  # order 0: the address of an element is its row
         column, columns, rows = Signal(index), Signal(count), Signal(count)
         # The tile whose rows come. Its order is the other one.
         row, full = Signal(index), Signal()
@@ -121,8 +135,13 @@ class TransposeBuffer(wiring.Component):
             m.d.sync += active.eq(0)
             with m.If(full | closes):
                 m.d.sync += [
-                    active.eq(1), order.eq(~order), full.eq(0), row.eq(0), column.eq(0),
-                    rows.eq(Mux(full, next_rows, row + 1)), columns.eq(Mux(full, next_columns, self.i.p.columns)),
+                    active.eq(1),
+                    order.eq(~order),
+                    full.eq(0),
+                    row.eq(0),
+                    column.eq(0),
+                    rows.eq(Mux(full, next_rows, row + 1)),
+                    columns.eq(Mux(full, next_columns, self.i.p.columns)),
                 ]
 
         # A row is written a cycle after it was accepted, so that no place is written while it is read.
@@ -141,7 +160,8 @@ class TransposeBuffer(wiring.Component):
             m.submodules[f"bank_{bank}"] = memory = Memory(shape=self._shape, depth=size, init=[])
             write_port, read_port = memory.write_port(), memory.read_port()
             m.d.comb += [
-                write_port.en.eq(writes), write_port.data.eq(rotated[bank]),
+                write_port.en.eq(writes),
+                write_port.data.eq(rotated[bank]),
                 write_port.addr.eq(Mux(write_order, Const(bank, size.bit_length() - 1) - write_row, write_row)),
                 read_port.en.eq(read),
                 read_port.addr.eq(Mux(order, column, Const(bank, size.bit_length() - 1) - column)),
@@ -162,9 +182,15 @@ class TransposeBuffer(wiring.Component):
         ]
         if platform == "formal":
             m.d.comb += [
-                self.probe.reading.eq(column), self.probe.writing.eq(row), self.probe.full.eq(full),
-                self.probe.active.eq(active), self.probe.rows.eq(rows), self.probe.columns.eq(columns),
-                self.probe.next_rows.eq(next_rows), self.probe.next_columns.eq(next_columns), self.probe.reads.eq(read),
+                self.probe.reading.eq(column),
+                self.probe.writing.eq(row),
+                self.probe.full.eq(full),
+                self.probe.active.eq(active),
+                self.probe.rows.eq(rows),
+                self.probe.columns.eq(columns),
+                self.probe.next_rows.eq(next_rows),
+                self.probe.next_columns.eq(next_columns),
+                self.probe.reads.eq(read),
             ]
         return m
 
@@ -186,7 +212,7 @@ def _rotated(m, values, by, name, shape=None, size=None):
         shape, size = Shape.cast(layout.elem_shape), layout.length
     width = Shape.cast(shape).width
     bits = Value.cast(values)
-    items = [bits[n * width:(n + 1) * width] for n in range(size)]
+    items = [bits[n * width : (n + 1) * width] for n in range(size)]
     for level in range(size.bit_length() - 1):
         step = 1 << level
         moved = []

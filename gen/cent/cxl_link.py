@@ -87,7 +87,7 @@ class CxlLink(wiring.Component):
     def _send(self, m, returned, freed):
         config = self._config
         header = payload(config.header_layout)
-        load = Signal()         # the flit so far goes to the line
+        load = Signal()  # the flit so far goes to the line
         credits, owed = {}, {}
         for kind, depth in config.credits.items():
             name = kind.name.lower()
@@ -108,8 +108,10 @@ class CxlLink(wiring.Component):
         can = Signal(len(CARRIED))
         turn = Signal(range(len(CARRIED)))
         chosen = Signal(len(CARRIED))
-        m.d.comb += can.eq(Cat(ports[kind].valid & (credits[kind] != 0) for kind in CARRIED)
-                           & (place != MESSAGES).replicate(len(CARRIED)))
+        m.d.comb += can.eq(
+            Cat(ports[kind].valid & (credits[kind] != 0) for kind in CARRIED)
+            & (place != MESSAGES).replicate(len(CARRIED))
+        )
         with m.Switch(turn):
             for first in range(len(CARRIED)):
                 with m.Case(first):
@@ -122,8 +124,11 @@ class CxlLink(wiring.Component):
             port = ports[kind]
             m.d.comb += port.ready.eq(chosen[n])
             with m.If(chosen[n]):
-                m.d.comb += [kind_code.eq(kind + 1), Value.cast(message).eq(Value.cast(port.payload)[:header.size]),
-                             flush.eq(port.p.last if kind is MessageClass.RWD else 1)]
+                m.d.comb += [
+                    kind_code.eq(kind + 1),
+                    Value.cast(message).eq(Value.cast(port.payload)[: header.size]),
+                    flush.eq(port.p.last if kind is MessageClass.RWD else 1),
+                ]
                 if kind is not MessageClass.REQ:
                     m.d.comb += content.eq(port.p.data)
                 m.d.sync += turn.eq((n + 1) % len(CARRIED))
@@ -161,18 +166,22 @@ class CxlLink(wiring.Component):
         most = (1 << CREDIT_BITS) - 1
         m.d.comb += [
             self.tx.valid.eq(busy),
-            self.tx.payload.eq(line[:8 * config.beat_bytes]),
+            self.tx.payload.eq(line[: 8 * config.beat_bytes]),
             ends.eq(busy & self.tx.ready & (beat == config.beats - 1)),
             load.eq(goes & (~busy | ends)),
-            *(given[kind].eq(Mux(owed[kind] > most, most, owed[kind]) if depth > most else owed[kind])
-              for kind, depth in config.credits.items()),
+            *(
+                given[kind].eq(Mux(owed[kind] > most, most, owed[kind]) if depth > most else owed[kind])
+                for kind, depth in config.credits.items()
+            ),
         ]
         flit = Signal(8 * FLIT_BYTES)
         for n in range(MESSAGES):
             first, body = (8 * byte for byte in position_bytes(n))
             bits = Cat(kinds[n], headers[n], ack_count > n, acks[n] & (ack_count > n).replicate(len(acks[n])))
-            m.d.comb += [flit[first:first + len(bits)].eq(bits), flit[body:body + 8 * DATA_BYTES].eq(contents[n])]
-        m.d.comb += flit[8 * CREDIT_BYTE:8 * CREDIT_BYTE + 4 * CREDIT_BITS].eq(Cat(given[kind] for kind in MessageClass))
+            m.d.comb += [flit[first : first + len(bits)].eq(bits), flit[body : body + 8 * DATA_BYTES].eq(contents[n])]
+        m.d.comb += flit[8 * CREDIT_BYTE : 8 * CREDIT_BYTE + 4 * CREDIT_BITS].eq(
+            Cat(given[kind] for kind in MessageClass)
+        )
         with m.If(load):
             m.d.sync += [line.eq(flit), busy.eq(1), beat.eq(0)]
         with m.Elif(busy & self.tx.ready):
@@ -202,7 +211,7 @@ class CxlLink(wiring.Component):
             with m.Switch(beat):
                 for n in range(config.beats):
                     with m.Case(n):
-                        m.d.sync += flit[n * width:(n + 1) * width].eq(self.rx.payload)
+                        m.d.sync += flit[n * width : (n + 1) * width].eq(self.rx.payload)
                         for at in range(MESSAGES):
                             if (position_bytes(at)[1] + DATA_BYTES - 1) // config.beat_bytes == n:
                                 m.d.sync += arrived[at].eq(1)
@@ -213,15 +222,15 @@ class CxlLink(wiring.Component):
         acked, ack = Signal(), Signal(config.ack_layout.bits)
         for n in range(MESSAGES):
             first, body = (8 * byte for byte in position_bytes(n))
-            own = flit[first:first + 2 + header.size + 1 + len(ack)]
+            own = flit[first : first + 2 + header.size + 1 + len(ack)]
             with m.If(arrived[n]):
                 m.d.comb += [
                     Cat(kind, Value.cast(message), acked, ack).eq(own),
-                    content.eq(flit[body:body + 8 * DATA_BYTES]),
+                    content.eq(flit[body : body + 8 * DATA_BYTES]),
                 ]
         for n, one in enumerate(MessageClass):
             first = 8 * CREDIT_BYTE + n * CREDIT_BITS
-            m.d.comb += returned[one].eq(Mux(closed, flit[first:first + CREDIT_BITS], 0))
+            m.d.comb += returned[one].eq(Mux(closed, flit[first : first + CREDIT_BITS], 0))
 
         freed = {}
         for one in MessageClass:
@@ -231,8 +240,13 @@ class CxlLink(wiring.Component):
             wiring.connect(m, queue.o, wiring.flipped(port))
             freed[one] = port.valid & port.ready
             came = acked if one is MessageClass.NDR else kind == one + 1
-            words = ack if one is MessageClass.NDR else Value.cast(message) if one is MessageClass.REQ else Cat(
-                Value.cast(message), content)
+            words = (
+                ack
+                if one is MessageClass.NDR
+                else Value.cast(message)
+                if one is MessageClass.REQ
+                else Cat(Value.cast(message), content)
+            )
             m.d.comb += [queue.i.valid.eq(came), Value.cast(queue.i.payload).eq(words)]
             if platform == "formal":
                 m.d.comb += Assert(~queue.i.valid | queue.i.ready, f"CxlLink: a received {one.name} finds a place")

@@ -124,7 +124,7 @@ class CentCxlPort(wiring.Component):
         awaited = [Signal(range(most + 1), name=f"awaited_{n}") for n in range(tags)]
         start, ends = Signal(), Signal()
         busy = Signal()
-        count = Signal.like(command.opsize)         # slots that are left
+        count = Signal.like(command.opsize)  # slots that are left
         slot, address = Signal(config.slot_bits), Signal(config.slot_bits)
         second, mask, tag = Signal(), Signal(config.link.nodes), Signal(range(max(2, tags)))
         m.d.comb += [
@@ -159,9 +159,16 @@ class CentCxlPort(wiring.Component):
             with m.If(final):
                 m.d.sync += address.eq(address + 1 + second)
         with m.If(start):
-            m.d.sync += [count.eq(command.opsize), slot.eq(command.gpr), address.eq(command.gpr1), second.eq(0),
-                         mask.eq(targets), tag.eq(newest), busy.eq(targets.any() & (command.opsize != 0)),
-                         newest.eq(Mux(newest == tags - 1, 0, newest + 1))]
+            m.d.sync += [
+                count.eq(command.opsize),
+                slot.eq(command.gpr),
+                address.eq(command.gpr1),
+                second.eq(0),
+                mask.eq(targets),
+                tag.eq(newest),
+                busy.eq(targets.any() & (command.opsize != 0)),
+                newest.eq(Mux(newest == tags - 1, 0, newest + 1)),
+            ]
         left = Signal()
         m.d.comb += left.eq(end.send_rwd.valid & end.send_rwd.ready)
         m.d.sync += places.eq(places - (moves & ~second) + left)
@@ -172,8 +179,11 @@ class CentCxlPort(wiring.Component):
         acked, acked_tag = Signal(), Signal(config.link.tag_bits)
         m.d.comb += ndr.ready.eq(1)
         m.d.sync += [
-            grows.eq(moves & final), grown_tag.eq(tag), receivers.eq(sum((bit for bit in mask[2:]), mask[1])),
-            acked.eq(ndr.valid), acked_tag.eq(ndr.p.tag),
+            grows.eq(moves & final),
+            grown_tag.eq(tag),
+            receivers.eq(sum((bit for bit in mask[2:]), mask[1])),
+            acked.eq(ndr.valid),
+            acked_tag.eq(ndr.p.tag),
         ]
         for n, one in enumerate(awaited):
             less = acked & (acked_tag == n)
@@ -183,8 +193,12 @@ class CentCxlPort(wiring.Component):
             if platform == "formal":
                 m.d.comb += Assert(~less | (one != 0), "CentCxlPort: an acknowledgement is awaited")
         m.d.comb += [
-            self.acknowledged.valid.eq((used != 0) & ~(busy & (tag == oldest)) & ~(grows & (grown_tag == oldest))
-                                       & (Array(awaited)[oldest] == 0)),
+            self.acknowledged.valid.eq(
+                (used != 0)
+                & ~(busy & (tag == oldest))
+                & ~(grows & (grown_tag == oldest))
+                & (Array(awaited)[oldest] == 0)
+            ),
             self.acknowledged.payload.eq(oldest),
             ends.eq(self.acknowledged.valid & self.acknowledged.ready),
         ]
@@ -221,12 +235,13 @@ class CentCxlPort(wiring.Component):
         entry = Signal(request)
         m.d.comb += [
             entry.write.eq(takes_write),
-            Value.cast(entry.header).eq(Mux(takes_write, Value.cast(end.got_rwd.payload)[:header.size],
-                                            end.got_req.payload)),
+            Value.cast(entry.header).eq(
+                Mux(takes_write, Value.cast(end.got_rwd.payload)[: header.size], end.got_req.payload)
+            ),
             entry.data.eq(end.got_rwd.p.data),
             end.got_req.ready.eq(takes_read),
             end.got_rwd.ready.eq(takes_write),
-            end.got_drs.ready.eq(1),                # no command of a device reads from another node
+            end.got_drs.ready.eq(1),  # no command of a device reads from another node
         ]
         with m.If(takes_write | takes_read):
             m.d.sync += turn.eq(takes_read)
@@ -296,7 +311,9 @@ class CentCxlPort(wiring.Component):
             queue = acks[name]
             m.d.comb += [
                 queue.i.valid.eq(acked & own),
-                queue.i.p.source.eq(self.identity + 1), queue.i.p.target.eq(now.source), queue.i.p.tag.eq(now.tag),
+                queue.i.p.source.eq(self.identity + 1),
+                queue.i.p.target.eq(now.source),
+                queue.i.p.tag.eq(now.tag),
             ]
         m.submodules.acks = merge = StreamMerge(ack, 2)
         link(m, acks["l2h_acks"].o, merge.i_0)
@@ -320,8 +337,9 @@ class CentCxlPort(wiring.Component):
         goes = Signal()
         m.d.comb += [
             drs.valid.eq(answers.o.valid & source_valid),
-            Value.cast(drs.payload).eq(Cat(answers.o.p.header, Mux(answers.o.p.memory, self.memory_data.payload,
-                                                                   contents.o.payload))),
+            Value.cast(drs.payload).eq(
+                Cat(answers.o.p.header, Mux(answers.o.p.memory, self.memory_data.payload, contents.o.payload))
+            ),
             goes.eq(drs.valid & drs.ready),
             answers.o.ready.eq(source_valid & drs.ready),
             self.memory_data.ready.eq(answers.o.valid & answers.o.p.memory & drs.ready),
@@ -343,7 +361,7 @@ class CentCxlPort(wiring.Component):
         slots."""
         config = self._config
         turn, free = Signal(), Signal()
-        picks = Signal()        # an answer's
+        picks = Signal()  # an answer's
         m.d.comb += [
             free.eq(asks.i.ready & asked.i.ready),
             picks.eq(answer.valid & (turn | ~wanted.valid)),
@@ -376,7 +394,7 @@ class CentCxlPort(wiring.Component):
             with m.If(arrives & (asked.o.p.reader == reader) & ~asked.o.p.second):
                 m.d.sync += one.eq(self.slot_data.payload)
         earlier = Mux(of_answer, first[1], first[0])
-        mine = Signal(range(config.reads_in_flight + 1))    # slots that commands have asked for
+        mine = Signal(range(config.reads_in_flight + 1))  # slots that commands have asked for
         m.d.sync += mine.eq(mine + (asked.i.valid & asked.i.ready & ~picks) - (arrives & ~of_answer))
         m.d.comb += [
             content.eq(Mux(asked.o.p.second, Cat(earlier, self.slot_data.payload), self.slot_data.payload)),

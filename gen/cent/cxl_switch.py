@@ -81,7 +81,7 @@ class CentCxlSwitch(wiring.Component):
                 if kind is MessageClass.NDR:
                     select = Cat(got.p.target == node for node in nodes)
                 else:
-                    select = got.p.targets[:config.nodes]
+                    select = got.p.targets[: config.nodes]
                 link(m, got, split.i, Cat(got.payload, select))
                 for node in nodes:
                     link(m, getattr(split, f"o_{node}"), getattr(merges[node], f"i_{source}"))

@@ -15,8 +15,10 @@ from .ring import InterleavedFIFO
 __all__ = ["CentDecoder"]
 
 #: Operands by name, each with the instructions that have it.
-_OPERANDS = {name: [one for one in INSTRUCTIONS.values() if name in one.by_name]
-             for name in dict.fromkeys(operand.name for one in INSTRUCTIONS.values() for operand in one.operands)}
+_OPERANDS = {
+    name: [one for one in INSTRUCTIONS.values() if name in one.by_name]
+    for name in dict.fromkeys(operand.name for one in INSTRUCTIONS.values() for operand in one.operands)
+}
 
 
 class _State(enum.Enum, shape=2):
@@ -42,8 +44,12 @@ class _Class(NamedTuple):
 
 
 def _classes(name):
-    return _Class(Signal(name=f"{name}_known"), {one: Signal(name=f"{name}_has_{one}") for one in _OPERANDS},
-                  Signal(name=f"{name}_results"), Signal(name=f"{name}_element"))
+    return _Class(
+        Signal(name=f"{name}_known"),
+        {one: Signal(name=f"{name}_has_{one}") for one in _OPERANDS},
+        Signal(name=f"{name}_results"),
+        Signal(name=f"{name}_element"),
+    )
 
 
 def _is_one_of(opcode, instructions):
@@ -115,7 +121,7 @@ class CentDecoder(wiring.Component):
         wiring.connect(m, commands=commands.o, outside=wiring.flipped(self.command))
 
         state = Signal(_State)
-        moves = Signal()            # all stages before the last move
+        moves = Signal()  # all stages before the last move
         position = Signal(config.position_bits)
 
         # ---- Words and CLEAR ---------------------------------------------------------------------------------------------
@@ -133,8 +139,9 @@ class CentDecoder(wiring.Component):
         checked = self._check(m, classed, moves)
         self._sum(m, checked, moves)
         last = self._last
-        m.d.comb += idle.eq((buffer.level == 0) & Mux(failed, 1, ~classed.valid & ~checked.valid & ~last.valid
-                                                      & (state == _State.RUN)))
+        m.d.comb += idle.eq(
+            (buffer.level == 0) & Mux(failed, 1, ~classed.valid & ~checked.valid & ~last.valid & (state == _State.RUN))
+        )
         self._issue(m, state, moves, commands, last)
         with m.If(cleared):
             m.d.sync += position.eq(0)
@@ -153,12 +160,18 @@ class CentDecoder(wiring.Component):
 
     def _classify(self, m, buffer, moves, failed, position):
         """First stage: the word, its position, and flags of its operation code."""
-        stage = _Word(Signal(name="classed_valid"), Signal(payload(WORD), name="classed"),
-                      Signal.like(position, name="classed_position"), _classes("classed"))
+        stage = _Word(
+            Signal(name="classed_valid"),
+            Signal(payload(WORD), name="classed"),
+            Signal.like(position, name="classed_position"),
+            _classes("classed"),
+        )
         opcode, kind = buffer.o.p.opcode, stage.kind
         with m.If(moves):
             m.d.sync += [
-                stage.valid.eq(buffer.o.valid & ~failed), stage.word.eq(buffer.o.payload), stage.position.eq(position),
+                stage.valid.eq(buffer.o.valid & ~failed),
+                stage.word.eq(buffer.o.payload),
+                stage.position.eq(position),
                 kind.known.eq(_is_one_of(opcode, BY_OPCODE.values())),
                 *(flag.eq(_is_one_of(opcode, _OPERANDS[name])) for name, flag in kind.has.items()),
                 kind.results.eq(_is_one_of(opcode, [INSTRUCTIONS[name] for name in RESULTS])),
@@ -172,12 +185,19 @@ class CentDecoder(wiring.Component):
         """Second stage: all checks without sums; the number of slots; the column of the global buffer."""
         isa = self._config.isa
         word, kind = before.word, before.kind
-        stage = _Word(Signal(name="checked_valid"), Signal(payload(WORD), name="checked"),
-                      Signal.like(before.position, name="checked_position"), _classes("checked"))
+        stage = _Word(
+            Signal(name="checked_valid"),
+            Signal(payload(WORD), name="checked"),
+            Signal.like(before.position, name="checked_position"),
+            _classes("checked"),
+        )
         size, results = Signal(WORD.widths["OPsize"], name="size"), Signal(range(isa.channels + 1), name="channels")
         buffer = Signal(range(max(2, isa.columns)), name="buffer_column")
-        faults = {code: Signal(name=f"fault_{code.name.lower()}") for code in DecodeError
-                  if code not in (DecodeError.NONE, DecodeError.ANSWER)}
+        faults = {
+            code: Signal(name=f"fault_{code.name.lower()}")
+            for code in DecodeError
+            if code not in (DecodeError.NONE, DecodeError.ANSWER)
+        }
         has = kind.has
 
         def beyond(field, limit):
@@ -187,14 +207,20 @@ class CentDecoder(wiring.Component):
         used = {name: [] for name in WORD.widths}
         for name, instructions in _OPERANDS.items():
             used[instructions[0].by_name[name].field].append(has[name])
-        stray = [field for name, flags in used.items() if name != "opcode"
-                 for field in [Cat(word[name]).any() & ~Cat(flags).any() if flags else Cat(word[name]).any()]]
+        stray = [
+            field
+            for name, flags in used.items()
+            if name != "opcode"
+            for field in [Cat(word[name]).any() & ~Cat(flags).any() if flags else Cat(word[name]).any()]
+        ]
         low = 32 - isa.channels
         no_mask = (word.CHmask == 0) | (word.CHmask[:low].any() if low else 0)
         sum_bits = len(buffer) if isa.columns > 1 else 0
         with m.If(moves):
             m.d.sync += [
-                stage.valid.eq(before.valid), stage.word.eq(word), stage.position.eq(before.position),
+                stage.valid.eq(before.valid),
+                stage.word.eq(word),
+                stage.position.eq(before.position),
                 *(new.eq(old) for new, old in zip(stage.kind.all, kind.all, strict=True)),
                 size.eq(Mux(has["OPsize"], word.OPsize, 1)),
                 results.eq(sum(word.CHmask[low + n] for n in range(isa.channels))),
@@ -202,17 +228,24 @@ class CentDecoder(wiring.Component):
                 faults[DecodeError.OPCODE].eq(~kind.known),
                 faults[DecodeError.FORMAT].eq(Cat(stray).any()),
                 faults[DecodeError.SIZE].eq(has["OPsize"] & (word.OPsize == 0)),
-                faults[DecodeError.CHANNEL].eq(has["CHmask"] & no_mask | has["CHid"] & beyond(word.CHmask, isa.channels)),
+                faults[DecodeError.CHANNEL].eq(
+                    has["CHmask"] & no_mask | has["CHid"] & beyond(word.CHmask, isa.channels)
+                ),
                 faults[DecodeError.ADDRESS].eq(
-                    has["BK"] & beyond(word.BK, isa.banks) | has["RO"] & beyond(word.RO, isa.rows)
-                    | has["GB"] & beyond(word.Rs, isa.columns)),
+                    has["BK"] & beyond(word.BK, isa.banks)
+                    | has["RO"] & beyond(word.RO, isa.rows)
+                    | has["GB"] & beyond(word.Rs, isa.columns)
+                ),
                 faults[DecodeError.SLOT].eq(0),
                 faults[DecodeError.REGISTER].eq(
                     has["Regid"] & Mux(kind.element, beyond(word.Regid, isa.lanes), beyond(word.Regid, isa.registers))
-                    | has["AFid"] & beyond(word.AFid, isa.functions)),
+                    | has["AFid"] & beyond(word.AFid, isa.functions)
+                ),
                 faults[DecodeError.DEVICE].eq(
-                    (has["DVid"] | has["DVcount"]) & beyond(word.DV, isa.devices) | has["DVcount"] & (word.DV == 0)
-                    | has["PC"] & beyond(word.RO, isa.program_words)),
+                    (has["DVid"] | has["DVcount"]) & beyond(word.DV, isa.devices)
+                    | has["DVcount"] & (word.DV == 0)
+                    | has["PC"] & beyond(word.RO, isa.program_words)
+                ),
             ]
         return _Checked(*stage, size, results, buffer, faults)
 
@@ -220,14 +253,22 @@ class CentDecoder(wiring.Component):
         """Third stage: checks of sums, the code of a wrong word, and the command of a right one."""
         config, isa = self._config, self._config.isa
         word, has, size = before.word, before.kind.has, before.size
-        last = self._last = _Last(Signal(name="last_valid"), Signal(4, name="last_code"),
-                                  Signal(payload(config.command_layout), name="last"), Signal(name="last_blocks"),
-                                  Signal(name="last_ends"), Signal.like(size, name="left"),
-                                  {name: Signal(name=f"{name}_grows") for name in ("column", "gpr", "gpr1")})
+        last = self._last = _Last(
+            Signal(name="last_valid"),
+            Signal(4, name="last_code"),
+            Signal(payload(config.command_layout), name="last"),
+            Signal(name="last_blocks"),
+            Signal(name="last_ends"),
+            Signal.like(size, name="left"),
+            {name: Signal(name=f"{name}_grows") for name in ("column", "gpr", "gpr1")},
+        )
         slots = Mux(before.kind.results, before.results, size)
         faults = dict(before.faults)
-        faults[DecodeError.ADDRESS] = (faults[DecodeError.ADDRESS] | has["CO"] & (word.CO + size > isa.columns)
-                                       | has["GB"] & (before.buffer + size > isa.columns))
+        faults[DecodeError.ADDRESS] = (
+            faults[DecodeError.ADDRESS]
+            | has["CO"] & (word.CO + size > isa.columns)
+            | has["GB"] & (before.buffer + size > isa.columns)
+        )
         faults[DecodeError.SLOT] = has["Rs"] & (word.Rs + size > isa.slots) | has["Rd"] & (word.Rd + slots > isa.slots)
         code = Signal(4)
         m.d.comb += code.eq(DecodeError.NONE)
@@ -238,17 +279,23 @@ class CentDecoder(wiring.Component):
         whole = word.opcode == INSTRUCTIONS["RISCV"].opcode
         with m.If(moves):
             m.d.sync += [
-                last.valid.eq(before.valid), last.code.eq(code), last.command.op.eq(word.opcode),
-                last.command.position.eq(before.position), last.command.opsize.eq(size),
+                last.valid.eq(before.valid),
+                last.code.eq(code),
+                last.command.op.eq(word.opcode),
+                last.command.position.eq(before.position),
+                last.command.opsize.eq(size),
                 *(last.command[place].eq(value) for place, value in values.items()),
                 last.blocks.eq(Cat(word.opcode == one for one in config.blocking_opcodes).any()),
                 last.ends.eq(word.opcode == INSTRUCTIONS["EOC"].opcode),
             ]
             if config.micro_ops:
                 m.d.sync += [
-                    last.left.eq(Mux(whole, 0, size - 1)), last.command.opsize.eq(Mux(whole, size, 1)),
-                    *(flag.eq(_is_one_of(word.opcode, [one for one in INSTRUCTIONS.values() if _grows(one, place)]))
-                      for place, flag in last.grows.items()),
+                    last.left.eq(Mux(whole, 0, size - 1)),
+                    last.command.opsize.eq(Mux(whole, size, 1)),
+                    *(
+                        flag.eq(_is_one_of(word.opcode, [one for one in INSTRUCTIONS.values() if _grows(one, place)]))
+                        for place, flag in last.grows.items()
+                    ),
                 ]
 
     def _places(self, word, buffer):
@@ -282,22 +329,30 @@ class CentDecoder(wiring.Component):
         right = last.code == DecodeError.NONE
         m.d.comb += [
             issues.eq(last.valid & right & (state == _State.RUN)),
-            commands.i.valid.eq(issues), commands.i.payload.eq(last.command),
+            commands.i.valid.eq(issues),
+            commands.i.payload.eq(last.command),
             taken.eq(issues & commands.i.ready & (last.left == 0)),
             moves.eq(~last.valid | taken),
             self.finished.ready.eq((state == _State.WAIT) & ~commands.o.valid),
             self.done.valid.eq((state == _State.TELL) & ~commands.o.valid),
-            self.done.p.code.eq(code), self.done.p.position.eq(position),
+            self.done.p.code.eq(code),
+            self.done.p.position.eq(position),
         ]
         if config.micro_ops:
             with m.If(issues & commands.i.ready & ~taken):
-                m.d.sync += [last.left.eq(last.left - 1),
-                             *(last.command[name].eq(last.command[name] + grows) for name, grows in last.grows.items())]
+                m.d.sync += [
+                    last.left.eq(last.left - 1),
+                    *(last.command[name].eq(last.command[name] + grows) for name, grows in last.grows.items()),
+                ]
         with m.Switch(state):
             with m.Case(_State.RUN):
                 with m.If(last.valid):
-                    m.d.sync += [position.eq(last.command.position), op.eq(last.command.op), ends.eq(last.ends),
-                                 code.eq(last.code)]
+                    m.d.sync += [
+                        position.eq(last.command.position),
+                        op.eq(last.command.op),
+                        ends.eq(last.ends),
+                        code.eq(last.code),
+                    ]
                 with m.If(last.valid & ~right):
                     m.d.sync += state.eq(_State.TELL)
                 with m.Elif(taken & last.blocks):
@@ -350,5 +405,6 @@ class _Last(NamedTuple):
 
 def _grows(instruction, place):
     """Whether an operand of the command grows from micro-operation to micro-operation."""
-    return "OPsize" in instruction.by_name and any(instruction.place(one) == place and one.field in ("CO", "Rs", "Rd")
-                                                   for one in instruction.operands)
+    return "OPsize" in instruction.by_name and any(
+        instruction.place(one) == place and one.field in ("CO", "Rs", "Rd") for one in instruction.operands
+    )

@@ -53,7 +53,9 @@ class CoreEngine(Engine):
             to.p.address.eq(Mux(waiting, held.row, self.program.p.address)),
             to.p.data.eq(self.program.p.data),
             to.p.cores.eq(self.program.p.cores),
-            to.p.gpr0.eq(held.gpr), to.p.gpr1.eq(held.gpr1), to.p.opsize.eq(held.opsize),
+            to.p.gpr0.eq(held.gpr),
+            to.p.gpr1.eq(held.gpr1),
+            to.p.opsize.eq(held.opsize),
             self.program.ready.eq(to.ready & ~waiting & ~running),
             cluster.done.ready.eq(1),
         ]
@@ -68,8 +70,12 @@ class CoreEngine(Engine):
         request = data.StructLayout({"access": payload(config.cores.request_layout), "core": range(max(2, len(cores)))})
         m.submodules.accesses = accesses = StreamMerge(request, len(cores))
         for n in cores:
-            link(m, getattr(cluster, f"request_{n}"), getattr(accesses, f"i_{n}"),
-                 Cat(Value.cast(getattr(cluster, f"request_{n}").payload), Const(n, range(max(2, len(cores))))))
+            link(
+                m,
+                getattr(cluster, f"request_{n}"),
+                getattr(accesses, f"i_{n}"),
+                Cat(Value.cast(getattr(cluster, f"request_{n}").payload), Const(n, range(max(2, len(cores))))),
+            )
         one = accesses.o.p
         low = (config.lanes - 1).bit_length()
         element, slot = one.access.address[:low], one.access.address[low:]
@@ -77,16 +83,19 @@ class CoreEngine(Engine):
         m.d.comb += [
             registers.read.eq(accesses.o.valid & ~one.access.write),
             registers.write.eq(accesses.o.valid & one.access.write),
-            registers.read_address.eq(slot), registers.write_address.eq(slot),
+            registers.read_address.eq(slot),
+            registers.write_address.eq(slot),
             registers.write_data.eq(one.access.data.replicate(config.lanes)),
             registers.write_mask.eq(Const(1, config.lanes) << element),
             accesses.o.ready.eq(Mux(one.access.write, registers.write_grant, registers.grant)),
         ]
         m.d.sync += [read.eq(registers.read & registers.grant), core.eq(one.core), place.eq(element)]
         for n in cores:
-            response = getattr(cluster, f"response_{n}")     # a core has room for what it asked for
-            m.d.comb += [response.valid.eq(read & (core == n)),
-                         response.payload.eq(registers.read_data.word_select(place, width))]
+            response = getattr(cluster, f"response_{n}")  # a core has room for what it asked for
+            m.d.comb += [
+                response.valid.eq(read & (core == n)),
+                response.payload.eq(registers.read_data.word_select(place, width)),
+            ]
         busy = Cat(getattr(cluster, f"request_{n}").valid for n in cores).any()
         m.d.comb += [self.ready.eq(~waiting & ~running), self.idle.eq(~waiting & ~running & ~busy & ~read)]
         return m
@@ -150,7 +159,8 @@ class CxlEngine(Engine):
             registers.read.eq(port.slot_read.valid & (places != 0)),
             registers.read_address.eq(port.slot_read.payload),
             port.slot_read.ready.eq(registers.grant),
-            slots.i.valid.eq(read), slots.i.payload.eq(registers.read_data),
+            slots.i.valid.eq(read),
+            slots.i.payload.eq(registers.read_data),
             registers.write.eq(port.slot_write.valid),
             registers.write_address.eq(port.slot_write.p.slot),
             registers.write_data.eq(port.slot_write.p.data),

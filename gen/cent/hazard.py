@@ -14,7 +14,7 @@ def slots_meet(first, count, other, others):
 
     Ranges wrap around to slot 0 behind the last slot. Neither is empty, and neither is longer than all slots.
     """
-    ahead = (other - first)[:len(first)]
+    ahead = (other - first)[: len(first)]
     return (ahead < count) | (ahead + others > 1 << len(first))
 
 
@@ -40,8 +40,13 @@ class Use:
         shift = (config.channels - 1).bit_length()
         self.known = is_op(op, [*KINDS, *TRANSFERS])
         self.size = Signal.like(opsize, name="size_of_use")
-        m.d.comb += self.size.eq(Mux(once, min(config.channels, every),
-                                     Mux(many, Mux(opsize << shift > every, every, opsize << shift), opsize)))
+        m.d.comb += self.size.eq(
+            Mux(
+                once,
+                min(config.channels, every),
+                Mux(many, Mux(opsize << shift > every, every, opsize << shift), opsize),
+            )
+        )
         self.first, self.second = command.gpr, command.gpr1
         self.two = is_op(op, KINDS)
         to_second = is_op(op, [name for name in KINDS if name != "EWADD"])

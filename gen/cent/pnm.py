@@ -49,8 +49,10 @@ class AccUnit(_SlotUnit):
 
     def _result(self, m, x, y):
         config = self.config
-        return Cat(add(m, a, b, fmt=config.fmt, depth=config.acc_depth, name=f"add_{n}_")
-                   for n, (a, b) in enumerate(zip(x, y, strict=True)))
+        return Cat(
+            add(m, a, b, fmt=config.fmt, depth=config.acc_depth, name=f"add_{n}_")
+            for n, (a, b) in enumerate(zip(x, y, strict=True))
+        )
 
 
 class RedUnit(_SlotUnit):
@@ -75,10 +77,15 @@ class ExpUnit(_SlotUnit):
 
     def _result(self, m, x, y):
         config = self.config
-        series = {} if config.exponential == "faithful" else {
-            "variant": "taylor", "order": config.order, "range_reduced": config.exponential == "taylor-reduced"}
-        return Cat(exponential(m, a, fmt=config.fmt, depth=config.exp_depth, name=f"exp_{n}_", **series)
-                   for n, a in enumerate(x))
+        series = (
+            {}
+            if config.exponential == "faithful"
+            else {"variant": "taylor", "order": config.order, "range_reduced": config.exponential == "taylor-reduced"}
+        )
+        return Cat(
+            exponential(m, a, fmt=config.fmt, depth=config.exp_depth, name=f"exp_{n}_", **series)
+            for n, a in enumerate(x)
+        )
 
 
 _UNITS = {"acc": AccUnit, "red": RedUnit, "exp": ExpUnit}
@@ -143,28 +150,49 @@ class SlotEngine(Engine):
             with m.If(go):
                 m.d.sync += half.eq(~half)
         with m.If(whole):
-            m.d.sync += [first.eq(first + group), second.eq(second + group), target.eq(target + group),
-                         left.eq(left - group)]
+            m.d.sync += [
+                first.eq(first + group),
+                second.eq(second + group),
+                target.eq(target + group),
+                left.eq(left - group),
+            ]
 
         # ---- The command that waits, and the one that reads ----------------------------------------------------------
         waiting, free = Signal(), Signal()
-        next_first, next_second = (Signal.like(command.gpr, name=f"next_{n}", reset_less=True) for n in ("first", "second"))
+        next_first, next_second = (
+            Signal.like(command.gpr, name=f"next_{n}", reset_less=True) for n in ("first", "second")
+        )
         next_left = Signal.like(command.opsize, name="next_left", reset_less=True)
         m.d.comb += free.eq(~running | last)
         with m.If(free):
-            come = [(first, next_first, command.gpr), (second, next_second, command.gpr1),
-                    (target, next_first if pairs else next_second, command.gpr if pairs else command.gpr1),
-                    (left, next_left, command.opsize)]
-            m.d.sync += [running.eq(waiting | self.start), waiting.eq(0),
-                         *(now.eq(Mux(waiting, then, new)) for now, then, new in come)]
+            come = [
+                (first, next_first, command.gpr),
+                (second, next_second, command.gpr1),
+                (target, next_first if pairs else next_second, command.gpr if pairs else command.gpr1),
+                (left, next_left, command.opsize),
+            ]
+            m.d.sync += [
+                running.eq(waiting | self.start),
+                waiting.eq(0),
+                *(now.eq(Mux(waiting, then, new)) for now, then, new in come),
+            ]
         with m.Elif(self.start):
-            m.d.sync += [waiting.eq(1), next_first.eq(command.gpr), next_second.eq(command.gpr1),
-                         next_left.eq(command.opsize)]
+            m.d.sync += [
+                waiting.eq(1),
+                next_first.eq(command.gpr),
+                next_second.eq(command.gpr1),
+                next_left.eq(command.opsize),
+            ]
 
         # ---- Results that are owed -----------------------------------------------------------------------------------
         # The newest command is the first. A command leaves in the clock before its last write: who reads then follows it.
-        owed = [(Signal.like(command.gpr, name=f"owed_{n}", reset_less=True),
-                 Signal.like(command.opsize, name=f"owed_{n}_size", reset_less=True)) for n in range(self.places)]
+        owed = [
+            (
+                Signal.like(command.gpr, name=f"owed_{n}", reset_less=True),
+                Signal.like(command.opsize, name=f"owed_{n}_size", reset_less=True),
+            )
+            for n in range(self.places)
+        ]
         count, ends = Signal(range(self.places + 1)), Signal(self.client.latency - 1)
         done = ends[-1]
         m.d.sync += [ends.eq(Cat(last, ends)), count.eq(count + self.start - done)]
@@ -180,12 +208,21 @@ class SlotEngine(Engine):
         # Results of one engine are written in the order of its commands, and so are its operands read.
         looks = use.two & ~(own & use.to_second)
         m.d.comb += [
-            owes.eq(Cat((count > n) & (slots_meet(at, size, use.first, use.size)
-                                       | looks & slots_meet(at, size, use.second, use.size))
-                        for n, (at, size) in enumerate(owed)).any()),
-            overtakes.eq(~own & use.writes & (
-                running & slots_meet(second if pairs else first, left, use.target, use.size)
-                | waiting & slots_meet(next_second if pairs else next_first, next_left, use.target, use.size))),
+            owes.eq(
+                Cat(
+                    (count > n)
+                    & (slots_meet(at, size, use.first, use.size) | looks & slots_meet(at, size, use.second, use.size))
+                    for n, (at, size) in enumerate(owed)
+                ).any()
+            ),
+            overtakes.eq(
+                ~own
+                & use.writes
+                & (
+                    running & slots_meet(second if pairs else first, left, use.target, use.size)
+                    | waiting & slots_meet(next_second if pairs else next_first, next_left, use.target, use.size)
+                )
+            ),
             room.eq(~waiting & (count != self.places)),
             self.busy.eq(count != 0),
             self.settled.eq(Mux(use.known, ~owes & ~overtakes, ~self.busy)),
@@ -205,7 +242,7 @@ class SlotEngine(Engine):
                 m.d.sync += before.eq(registers.read_data)
         sets = self._units // group
         turn = Signal(range(sets)) if sets > 1 else Const(0)
-        turns = [turn]      # the set of a group, by clocks since its last read
+        turns = [turn]  # the set of a group, by clocks since its last read
         if sets > 1:
             with m.If(whole):
                 m.d.sync += turn.eq(turn + 1)
@@ -282,10 +319,14 @@ class CentPnm(Hub):
         computes = is_op(port.p.op, KINDS)
         with m.If(older & ~computes):
             m.d.comb += inner.p.overlap.eq(0)
-        m.d.comb += quiet.eq(~m.submodules.commands.o.valid & ~Cat(one.busy for one in self._slot_engines.values()).any())
+        m.d.comb += quiet.eq(
+            ~m.submodules.commands.o.valid & ~Cat(one.busy for one in self._slot_engines.values()).any()
+        )
         with m.If(port.valid & port.ready):
-            m.d.sync += [newer.eq(computes | newer & ~quiet & port.p.overlap),
-                         older.eq(~quiet & (older | newer & ~port.p.overlap))]
+            m.d.sync += [
+                newer.eq(computes | newer & ~quiet & port.p.overlap),
+                older.eq(~quiet & (older | newer & ~port.p.overlap)),
+            ]
         with m.Elif(quiet):
             m.d.sync += [newer.eq(0), older.eq(0)]
         return m

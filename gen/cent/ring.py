@@ -52,11 +52,9 @@ class InterleavedFIFO(wiring.Component):
             raise ValueError(f"Depth must be a multiple of the {banks} banks, at least {4 * banks}, not {depth!r}")
         self._shape, self._depth, self._banks = shape, depth, banks
         self.probe = QueueProbe(shape, depth)
-        super().__init__({
-            "i": In(stream.Signature(shape)),
-            "o": Out(stream.Signature(shape)),
-            "level": Out(range(depth + 1)),
-        })
+        super().__init__(
+            {"i": In(stream.Signature(shape)), "o": Out(stream.Signature(shape)), "level": Out(range(depth + 1))}
+        )
 
     @property
     def depth(self):
@@ -80,9 +78,11 @@ class InterleavedFIFO(wiring.Component):
         for n, bank in enumerate(banks):
             m.submodules[f"bank_{n}"] = bank
             m.d.comb += [
-                readies[n].eq(bank.i.ready), valids[n].eq(bank.o.valid),
+                readies[n].eq(bank.i.ready),
+                valids[n].eq(bank.o.valid),
                 Value.cast(payloads[n]).eq(bank.o.payload),
-                bank.i.valid.eq(self.i.valid & (into == n)), bank.i.payload.eq(self.i.payload),
+                bank.i.valid.eq(self.i.valid & (into == n)),
+                bank.i.payload.eq(self.i.payload),
                 bank.o.ready.eq(self.o.ready & (out_of == n)),
             ]
         m.d.comb += [
@@ -101,19 +101,22 @@ class InterleavedFIFO(wiring.Component):
             low = self._banks.bit_length() - 1
             held = Signal(turns)
             m.d.comb += [
-                held.eq(into - out_of), self.probe.level.eq(self.level),
+                held.eq(into - out_of),
+                self.probe.level.eq(self.level),
                 Assert(self.level == sum(bank.level for bank in banks), "InterleavedFIFO: the banks hold all items"),
                 Assert(self.level[:low] == held[:low] if low else Const(1), "InterleavedFIFO: turns are in step"),
             ]
             place = Signal(turns)
             m.d.comb += place.eq(out_of + self.probe.index[:low] if low else 0)
             for n, bank in enumerate(banks):
-                ahead = Signal(turns, name=f"ahead_{n}")      # turns until this bank gives an item
+                ahead = Signal(turns, name=f"ahead_{n}")  # turns until this bank gives an item
                 m.d.comb += [
                     bank.probe.index.eq(self.probe.index >> low),
                     ahead.eq(n - out_of if low else 0),
-                    Assert(bank.level == (self.level >> low) + (ahead < self.level[:low] if low else 0),
-                           "InterleavedFIFO: banks fill evenly"),
+                    Assert(
+                        bank.level == (self.level >> low) + (ahead < self.level[:low] if low else 0),
+                        "InterleavedFIFO: banks fill evenly",
+                    ),
                 ]
                 with m.If(place == n):
                     m.d.comb += self.probe.item.eq(bank.probe.item)

@@ -51,15 +51,17 @@ class CustomFunctions(wiring.Component):
     def __init__(self, config):
         self._config = config
         # At ``cmd`` ready depends on valid, because the core wants it so: it is no stream of this project's kind.
-        super().__init__({
-            "cmd": In(stream.Signature(data.StructLayout({"function": 10, "a": 32, "b": 32}))),
-            "rsp": Out(stream.Signature(32)),
-            "start": In(stream.Signature(core_layout(config))),
-            "end": Out(stream.Signature(1)),
-            "access": Out(stream.Signature(payload(config.request_layout))),
-            "read": In(stream.Signature(16)),
-            "may_read": In(1),
-        })
+        super().__init__(
+            {
+                "cmd": In(stream.Signature(data.StructLayout({"function": 10, "a": 32, "b": 32}))),
+                "rsp": Out(stream.Signature(32)),
+                "start": In(stream.Signature(core_layout(config))),
+                "end": Out(stream.Signature(1)),
+                "access": Out(stream.Signature(payload(config.request_layout))),
+                "read": In(stream.Signature(16)),
+                "may_read": In(1),
+            }
+        )
 
     @property
     def latency(self):
@@ -87,8 +89,14 @@ class CustomFunctions(wiring.Component):
             return is_kind(Kind.FLOAT) & Cat(function[:3] == one for one in ones).any()
 
         # ---- Operators -----------------------------------------------------------------------------------------------
-        slow_ones = [Float.MULTIPLY, Float.ADD, Float.MULTIPLY_ADD, Float.RECIPROCAL, Float.RECIPROCAL_SQUARE_ROOT,
-                     Float.TO_BF16]
+        slow_ones = [
+            Float.MULTIPLY,
+            Float.ADD,
+            Float.MULTIPLY_ADD,
+            Float.RECIPROCAL,
+            Float.RECIPROCAL_SQUARE_ROOT,
+            Float.TO_BF16,
+        ]
         one, zero = Const(ONE, 32), Const(MINUS_ZERO, 32)
         factor, term, operand, product_term = Signal(32), Signal(32), Signal(32), Signal(32)
         m.d.comb += [
@@ -99,8 +107,10 @@ class CustomFunctions(wiring.Component):
             operand.eq(a),
         ]
         results = {
-            **dict.fromkeys((Float.MULTIPLY, Float.ADD, Float.MULTIPLY_ADD),
-                            fma(m, operand, factor, term, fmt=FP32, depth=depth, name="fma_")),
+            **dict.fromkeys(
+                (Float.MULTIPLY, Float.ADD, Float.MULTIPLY_ADD),
+                fma(m, operand, factor, term, fmt=FP32, depth=depth, name="fma_"),
+            ),
             Float.RECIPROCAL: reciprocal(m, operand, fmt=FP32, depth=depth, name="reciprocal_"),
             Float.RECIPROCAL_SQUARE_ROOT: reciprocal_square_root(m, operand, fmt=FP32, depth=depth, name="root_"),
             Float.TO_BF16: convert(m, operand, source=FP32, target=BF16, depth=depth, name="bf16_"),
@@ -209,12 +219,14 @@ class RiscvCore(wiring.Component):
 
     def __init__(self, config):
         self.config = config
-        super().__init__({
-            "command": In(stream.Signature(core_layout(config))),
-            "done": Out(stream.Signature(2)),
-            "request": Out(stream.Signature(payload(config.request_layout))),
-            "response": In(stream.Signature(16)),
-        })
+        super().__init__(
+            {
+                "command": In(stream.Signature(core_layout(config))),
+                "done": Out(stream.Signature(2)),
+                "request": Out(stream.Signature(payload(config.request_layout))),
+                "response": In(stream.Signature(16)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -241,22 +253,47 @@ class RiscvCore(wiring.Component):
         i_offers, d_offers, cmd_offers = Signal(), Signal(), Signal()
         m.d.comb += [i_stb.eq(i_offers & ~reset), d_stb.eq(d_offers & ~reset), cmd.valid.eq(cmd_offers & ~reset)]
         m.submodules.cpu = foreign(
-            platform, vexriscv(), "VexRiscv", inside="core", i_clk=ClockSignal(), i_reset=reset,
-            i_externalResetVector=Const(BOOT, 32), i_timerInterrupt=Const(0), i_softwareInterrupt=Const(0),
+            platform,
+            vexriscv(),
+            "VexRiscv",
+            inside="core",
+            i_clk=ClockSignal(),
+            i_reset=reset,
+            i_externalResetVector=Const(BOOT, 32),
+            i_timerInterrupt=Const(0),
+            i_softwareInterrupt=Const(0),
             i_externalInterruptArray=Const(0, 32),
-            o_CfuPlugin_bus_cmd_valid=cmd_offers, i_CfuPlugin_bus_cmd_ready=cmd.ready,
-            o_CfuPlugin_bus_cmd_payload_function_id=cmd.p.function, o_CfuPlugin_bus_cmd_payload_inputs_0=cmd.p.a,
+            o_CfuPlugin_bus_cmd_valid=cmd_offers,
+            i_CfuPlugin_bus_cmd_ready=cmd.ready,
+            o_CfuPlugin_bus_cmd_payload_function_id=cmd.p.function,
+            o_CfuPlugin_bus_cmd_payload_inputs_0=cmd.p.a,
             o_CfuPlugin_bus_cmd_payload_inputs_1=cmd.p.b,
-            i_CfuPlugin_bus_rsp_valid=rsp.valid, o_CfuPlugin_bus_rsp_ready=rsp.ready,
+            i_CfuPlugin_bus_rsp_valid=rsp.valid,
+            o_CfuPlugin_bus_rsp_ready=rsp.ready,
             i_CfuPlugin_bus_rsp_payload_outputs_0=rsp.payload,
-            o_iBusWishbone_CYC=Signal(name="i_cyc"), o_iBusWishbone_STB=i_offers, i_iBusWishbone_ACK=i_ack,
-            o_iBusWishbone_WE=Signal(name="i_we"), o_iBusWishbone_ADR=i_adr, i_iBusWishbone_DAT_MISO=i_data,
-            o_iBusWishbone_DAT_MOSI=Signal(32, name="i_out"), o_iBusWishbone_SEL=Signal(4, name="i_sel"),
-            i_iBusWishbone_ERR=Const(0), o_iBusWishbone_CTI=i_cti, o_iBusWishbone_BTE=Signal(2, name="i_bte"),
-            o_dBusWishbone_CYC=Signal(name="d_cyc"), o_dBusWishbone_STB=d_offers, i_dBusWishbone_ACK=d_ack,
-            o_dBusWishbone_WE=d_we, o_dBusWishbone_ADR=d_adr, i_dBusWishbone_DAT_MISO=d_data,
-            o_dBusWishbone_DAT_MOSI=d_out, o_dBusWishbone_SEL=d_sel,
-            i_dBusWishbone_ERR=Const(0), o_dBusWishbone_CTI=d_cti, o_dBusWishbone_BTE=Signal(2, name="d_bte"))
+            o_iBusWishbone_CYC=Signal(name="i_cyc"),
+            o_iBusWishbone_STB=i_offers,
+            i_iBusWishbone_ACK=i_ack,
+            o_iBusWishbone_WE=Signal(name="i_we"),
+            o_iBusWishbone_ADR=i_adr,
+            i_iBusWishbone_DAT_MISO=i_data,
+            o_iBusWishbone_DAT_MOSI=Signal(32, name="i_out"),
+            o_iBusWishbone_SEL=Signal(4, name="i_sel"),
+            i_iBusWishbone_ERR=Const(0),
+            o_iBusWishbone_CTI=i_cti,
+            o_iBusWishbone_BTE=Signal(2, name="i_bte"),
+            o_dBusWishbone_CYC=Signal(name="d_cyc"),
+            o_dBusWishbone_STB=d_offers,
+            i_dBusWishbone_ACK=d_ack,
+            o_dBusWishbone_WE=d_we,
+            o_dBusWishbone_ADR=d_adr,
+            i_dBusWishbone_DAT_MISO=d_data,
+            o_dBusWishbone_DAT_MOSI=d_out,
+            o_dBusWishbone_SEL=d_sel,
+            i_dBusWishbone_ERR=Const(0),
+            o_dBusWishbone_CTI=d_cti,
+            o_dBusWishbone_BTE=Signal(2, name="d_bte"),
+        )
 
         # ---- Start, end, and words of programs -----------------------------------------------------------------------
         # A program ends when the shared buffer has taken all its accesses.
@@ -282,15 +319,16 @@ class RiscvCore(wiring.Component):
 
         # ---- The memory: data first, then instructions, a word per clock ---------------------------------------------
         # A read's word comes in the clock after its address. The word after it is read in that clock if the burst goes on.
-        of_data, of_code = Signal(), Signal()   # a word for data or instructions comes in this clock
+        of_data, of_code = Signal(), Signal()  # a word for data or instructions comes in this clock
         d_here, i_here, i_boot = Signal(), Signal(), Signal()
-        bits = range(30)[(words - 1).bit_length():]
+        bits = range(30)[(words - 1).bit_length() :]
         d_outside, i_outside = (Cat(address[n] for n in bits).any() for address in (d_adr, i_adr))
         d_window = d_adr[29]
         d_reads, i_reads, d_writes, d_goes_on, i_goes_on = Signal(), Signal(), Signal(), Signal(), Signal()
         incremented = 2
         m.d.comb += [
-            d_here.eq(~d_outside), i_here.eq(~i_outside),
+            d_here.eq(~d_outside),
+            i_here.eq(~i_outside),
             i_boot.eq(i_adr[:30] >> (BOOT_WORDS - 1).bit_length() == BOOT >> 2 >> (BOOT_WORDS - 1).bit_length()),
             d_writes.eq(d_stb & d_here & d_we),
             d_goes_on.eq(of_data & (d_cti == incremented)),
@@ -309,7 +347,7 @@ class RiscvCore(wiring.Component):
         program = Array([*boot_program(config.memory_bytes), *[0] * BOOT_WORDS][:BOOT_WORDS])
         m.d.comb += [
             i_ack.eq(i_stb & (of_code | ~i_here)),
-            i_data.eq(Mux(i_here, read.data, Mux(i_boot, program[i_adr[:(BOOT_WORDS - 1).bit_length()]], 0))),
+            i_data.eq(Mux(i_here, read.data, Mux(i_boot, program[i_adr[: (BOOT_WORDS - 1).bit_length()]], 0))),
         ]
 
         # ---- The shared buffer ---------------------------------------------------------------------------------------
@@ -323,16 +361,13 @@ class RiscvCore(wiring.Component):
         def following(place):
             return Mux(place == len(places) - 1, 0, place + 1)
 
-        m.d.comb += [
-            self.response.ready.eq(missing != 0),
-            comes.eq(self.response.valid & self.response.ready),
-        ]
+        m.d.comb += [self.response.ready.eq(missing != 0), comes.eq(self.response.valid & self.response.ready)]
         m.d.sync += [untaken.eq(untaken + asks - taken), missing.eq(missing + asks - comes)]
         with m.If(comes):
             m.d.sync += [Array(places)[last].eq(self.response.payload), last.eq(following(last))]
         with m.If(taken):
             m.d.sync += first.eq(following(first))
-        stored = Signal()      # whether an answer has come that was not taken
+        stored = Signal()  # whether an answer has come that was not taken
         answer = Signal(16)
         m.d.comb += [stored.eq(untaken != missing), answer.eq(Array(places)[first])]
 
@@ -340,16 +375,16 @@ class RiscvCore(wiring.Component):
         # wait behind a store to the memory.
         window_access = d_stb & d_window
         inside = Signal()
-        beyond = range(29)[(config.window_bytes // 4 - 1).bit_length():]
+        beyond = range(29)[(config.window_bytes // 4 - 1).bit_length() :]
         m.d.comb += inside.eq(~Cat(d_adr[n] for n in beyond).any())
-        upper = Signal()        # the second of two accesses
+        upper = Signal()  # the second of two accesses
         halves = Cat(d_sel[:2].all(), d_sel[2:].all())
         partly = Cat(d_sel[:2].xor(), d_sel[2:].xor()).any()
         both = halves.all() | ~d_we
         half = Mux(both, upper, halves[1])
-        asked = Signal()        # both elements of a load were requested
-        low = Signal(16)        # the lower element of a load
-        got = Signal()          # it has come
+        asked = Signal()  # both elements of a load were requested
+        low = Signal(16)  # the lower element of a load
+        got = Signal()  # it has come
         bridge_valid, bridge_ready, window_ack = Signal(), Signal(), Signal()
         sound = inside & ~(d_we & partly)
         m.d.comb += [
@@ -359,8 +394,9 @@ class RiscvCore(wiring.Component):
             functions.read.payload.eq(answer),
             requests.i.valid.eq(Mux(d_stb, bridge_valid, functions.access.valid)),
             requests.i.p.address.eq(Mux(window_access, Cat(half, d_adr), functions.access.p.address)),
-            requests.i.p.data.eq(Mux(window_access, Mux(d_we, Mux(half, d_out[16:], d_out[:16]), 0),
-                                       functions.access.p.data)),
+            requests.i.p.data.eq(
+                Mux(window_access, Mux(d_we, Mux(half, d_out[16:], d_out[:16]), 0), functions.access.p.data)
+            ),
             requests.i.p.write.eq(Mux(window_access, d_we, functions.access.p.write)),
             bridge_ready.eq(window_access & requests.i.ready),
             functions.access.ready.eq(~d_stb & requests.i.ready),

@@ -17,8 +17,11 @@ class _Channel:
 
     def __init__(self, bus, name):
         self.valid, self.ready = getattr(bus, f"{name}valid"), getattr(bus, f"{name}ready")
-        self.payload = Cat(getattr(bus, member) for member in bus.signature.members
-                           if member.startswith(name) and member not in (f"{name}valid", f"{name}ready"))
+        self.payload = Cat(
+            getattr(bus, member)
+            for member in bus.signature.members
+            if member.startswith(name) and member not in (f"{name}valid", f"{name}ready")
+        )
         self.moves = self.valid & self.ready
 
 
@@ -65,12 +68,15 @@ class BurstContract(_Contract):
             m.d.sync += [active.eq(~o.p.last), first.eq(0), word.eq(word + count), left.eq(left - count)]
         with m.If(take):
             m.d.sync += [
-                active.eq(1), first.eq(1), word.eq(i.p.address >> shift), start.eq(i.p.address[:shift]),
+                active.eq(1),
+                first.eq(1),
+                word.eq(i.p.address >> shift),
+                start.eq(i.p.address[:shift]),
                 left.eq(Mux(i.p.bytes == 0, 0, (i.p.address[:shift] + i.p.bytes + dut.word_bytes - 1) >> shift)),
                 stop.eq((i.p.address + i.p.bytes - 1)[:shift]),
             ]
         busy = o.valid & ~o.p.empty
-        end  = o.p.address[:12] + count * dut.word_bytes
+        end = o.p.address[:12] + count * dut.word_bytes
         m.d.comb += [
             Assert(o.valid == active, "bursts are offered for a request, and for nothing else"),
             Assert(~o.valid | (o.p.empty == (left == 0)), "a request without bytes is empty"),
@@ -109,14 +115,19 @@ class _AxiContract(_Contract):
         channel = _Channel(bus, a)
         address, length = getattr(bus, f"{a}addr"), getattr(bus, f"{a}len")
         name = a.upper()
-        end  = address[:12] + (length + 1) * dut.word_bytes
+        end = address[:12] + (length + 1) * dut.word_bytes
         m.d.comb += [
             Assert(_is_stable(m, a, channel), f"{name} is stable while stalled"),
             Assert(~channel.valid | (end <= PAGE_BYTES), f"{name}: no burst crosses 4 KiB"),
             Assert(~channel.valid | (length < dut.burst), f"{name}: no burst is longer than allowed"),
-            Assert(~channel.valid | (address[:exact_log2(dut.word_bytes)] == 0), f"{name}: addresses are of whole words"),
-            Assert(~channel.valid | ((getattr(bus, f"{a}size") == exact_log2(dut.word_bytes))
-                                     & (getattr(bus, f"{a}burst") == 1)), f"{name}: bursts are INCR, as wide as the bus"),
+            Assert(
+                ~channel.valid | (address[: exact_log2(dut.word_bytes)] == 0), f"{name}: addresses are of whole words"
+            ),
+            Assert(
+                ~channel.valid
+                | ((getattr(bus, f"{a}size") == exact_log2(dut.word_bytes)) & (getattr(bus, f"{a}burst") == 1)),
+                f"{name}: bursts are INCR, as wide as the bus",
+            ),
             Cover(channel.valid & ~channel.ready, f"{name} is stalled"),
             Cover(channel.valid & (end == PAGE_BYTES), f"{name}: a burst ends at 4 KiB"),
             Cover(channel.valid & (length == dut.burst - 1), f"{name}: a burst is as long as allowed"),
@@ -126,7 +137,7 @@ class _AxiContract(_Contract):
 
     def _never_ready(self, m, *channels):
         """Whether none of the unit's channels was ready since reset, this cycle included."""
-        idle  = Signal(name=f"never_ready_{'_'.join(channels)}", init=1)
+        idle = Signal(name=f"never_ready_{'_'.join(channels)}", init=1)
         ready = Cat(getattr(self.dut.m_axi, f"{channel}ready") for channel in channels).any()
         with m.If(ready):
             m.d.sync += idle.eq(0)
@@ -159,9 +170,9 @@ class AxiReadContract(_AxiContract):
 
         # The memory: lengths of the bursts that it has to answer, and the words of the first one that it has given.
         lengths = [Signal(8, name=f"length_{n}") for n in range(dut.outstanding)]
-        count   = Signal(range(dut.outstanding + 2))
-        beat    = Signal(8)
-        ended   = r.moves & bus.rlast
+        count = Signal(range(dut.outstanding + 2))
+        beat = Signal(8)
+        ended = r.moves & bus.rlast
         with m.If(ended):
             for here, after in zip(lengths, lengths[1:], strict=False):
                 m.d.sync += here.eq(after)
@@ -190,16 +201,21 @@ class AxiReadContract(_AxiContract):
             ((count == 0) | (beat <= lengths[0]), "no burst has more words than its length"),
             ((count != 0) | (beat == 0), "words belong to a burst"),
             (dut.under_way == count + ar.valid, "the unit counts the bursts under way"),
-            (dut.reserved == dut.probe.level + pending + Mux(ar.valid, bus.arlen + 1, 0),
-             "the unit counts the words that will come"),
+            (
+                dut.reserved == dut.probe.level + pending + Mux(ar.valid, bus.arlen + 1, 0),
+                "the unit counts the words that will come",
+            ),
         )
 
         held = Signal(range(dut.depth + 2))
         m.d.sync += held.eq(held + r.moves - dut.taken)
         followed = _Followed(m, self.follow, r.moves, dut.taken, held, dut.depth, Cat(bus.rdata, bus.rresp[1]))
         m.d.comb += [
-            Assert(~(followed.active & (followed.ahead == 0) & dut.taken)
-                   | (Cat(dut.data.p.data, dut.data.p.error) == followed.value), "the k-th word of data is the k-th of R"),
+            Assert(
+                ~(followed.active & (followed.ahead == 0) & dut.taken)
+                | (Cat(dut.data.p.data, dut.data.p.error) == followed.value),
+                "the k-th word of data is the k-th of R",
+            ),
             Assert(~dut.taken | (dut.data.valid & dut.data.ready), "a word leaves as an item of data"),
         ]
         followed.compare(m, dut.probe if self.state else None, held)
@@ -236,16 +252,16 @@ class AxiWriteContract(_AxiContract):
         dut, bus = self.dut, self.dut.m_axi
         aw, w, b = self._prove_addresses(m, "aw"), _Channel(bus, "w"), _Channel(bus, "b")
 
-        waits   = Signal()  # AW offers a burst that it offered in the previous cycle
+        waits = Signal()  # AW offers a burst that it offered in the previous cycle
         offered = Signal()  # AW offers a burst for the first time
-        ended   = w.moves & bus.wlast
+        ended = w.moves & bus.wlast
         m.d.sync += waits.eq(aw.valid & ~aw.ready)
         m.d.comb += offered.eq(aw.valid & ~waits)
-        many     = dut.outstanding + 2
-        held     = Signal(range(many))  # bursts that AW has offered and W has not ended
+        many = dut.outstanding + 2
+        held = Signal(range(many))  # bursts that AW has offered and W has not ended
         accepted = Signal(range(many))  # bursts that AW has moved and B has not answered
         complete = Signal(range(many))  # bursts that W has ended and B has not answered
-        beat     = Signal(8)            # words of the burst in front that W has moved
+        beat = Signal(8)  # words of the burst in front that W has moved
         m.d.sync += [
             held.eq(held + offered - ended),
             accepted.eq(accepted + aw.moves - b.moves),
@@ -255,19 +271,23 @@ class AxiWriteContract(_AxiContract):
             m.d.sync += beat.eq(Mux(bus.wlast, 0, beat + 1))
 
         followed = _Followed(m, self.follow, offered, ended, held, dut.outstanding + 1, bus.awlen)
-        front    = followed.active & (followed.ahead == 0)
-        leaves   = w.valid & bus.wlast  # the last word of the burst in front has left the buffer
+        front = followed.active & (followed.ahead == 0)
+        leaves = w.valid & bus.wlast  # the last word of the burst in front has left the buffer
         m.d.comb += [
             Assume(_is_stable(m, "b", b), "B is stable while stalled"),
             Assume(~b.valid | ((accepted != 0) & (complete != 0)), "B answers a burst with its address and its words"),
             Assert(_is_stable(m, "w", w), "W is stable while stalled"),
             Assert(~w.valid | (held != 0), "no word is offered before its address"),
-            Assert(~(front & w.valid) | (bus.wlast == (beat == followed.value)),
-                   "a burst has the words that its address says"),
+            Assert(
+                ~(front & w.valid) | (bus.wlast == (beat == followed.value)),
+                "a burst has the words that its address says",
+            ),
             Assert(accepted + aw.valid <= dut.outstanding, "the outstanding bursts are bounded"),
             Cover(aw.moves & (held == 0) & offered, "an address is accepted before any word was offered"),
             Cover(ended & waits & ~aw.ready & (held == 1), "a burst ends while its address is stalled"),
-            Cover(aw.valid & w.valid & self._never_ready(m, "aw", "w"), "AW and W are offered although neither was ready"),
+            Cover(
+                aw.valid & w.valid & self._never_ready(m, "aw", "w"), "AW and W are offered although neither was ready"
+            ),
             Cover(accepted == dut.outstanding, "as many bursts are outstanding as allowed"),
             Cover(w.valid & ~bus.wstrb.all(), "a word is written in part"),
             Cover(w.valid & ~w.ready, "W is stalled"),
@@ -325,10 +345,7 @@ class AxiLiteContract(_Contract):
         has_address, (address,) = waiting("aw", aw, write, bus.awaddr)
         has_data, (written, strobes) = waiting("w", w, write, bus.wdata, bus.wstrb)
         has_read, (read_address,) = waiting("ar", ar, read, bus.araddr)
-        m.d.comb += [
-            write.eq(has_address & has_data & (b.ready | ~b.valid)),
-            read.eq(has_read & (r.ready | ~r.valid)),
-        ]
+        m.d.comb += [write.eq(has_address & has_data & (b.ready | ~b.valid)), read.eq(has_read & (r.ready | ~r.valid))]
         for name, channel, done in (("B", b, write), ("R", r, read)):
             owes = Signal(name=f"owes_{name}")
             with m.If(done):
@@ -341,19 +358,21 @@ class AxiLiteContract(_Contract):
                 Cover(channel.valid & ~channel.ready, f"{name} is stalled"),
             ]
         for name, channel in (("AW", aw), ("W", w), ("AR", ar)):
-            m.d.comb += [Assume(_is_stable(m, name, channel), f"{name} is stable while stalled"),
-                         Cover(channel.valid & ~channel.ready, f"{name} is stalled")]
+            m.d.comb += [
+                Assume(_is_stable(m, name, channel), f"{name} is stable while stalled"),
+                Cover(channel.valid & ~channel.ready, f"{name} is stalled"),
+            ]
 
         offsets = sorted({offset for field in dut.fields for offset, *_ in field.pieces()})
-        known   = Cat(address == offset for offset in offsets).any()
+        known = Cat(address == offset for offset in offsets).any()
         readable = Cat(read_address == offset for offset in offsets).any()
-        word     = Signal(_WORD_BITS)
+        word = Signal(_WORD_BITS)
         for field in dut.fields:
             value = getattr(dut, field.name)
             for offset, low, piece, width in field.pieces():
                 if field.access != "pulse":
                     with m.If(read_address == offset):
-                        m.d.comb += word[low:low + width].eq(value[piece:piece + width])
+                        m.d.comb += word[low : low + width].eq(value[piece : piece + width])
                 if field.access == "ro":
                     continue
                 hit = write & (address == offset)
@@ -366,17 +385,23 @@ class AxiLiteContract(_Contract):
                     elif field.access == "pulse":
                         m.d.sync += model.eq(chosen & written[place])
                     else:
-                        m.d.sync += model.eq(getattr(dut, f"{field.name}_set")[piece + bit]
-                                             | (model & ~(chosen & written[place])))
+                        m.d.sync += model.eq(
+                            getattr(dut, f"{field.name}_set")[piece + bit] | (model & ~(chosen & written[place]))
+                        )
                     m.d.comb += Assert(now == model, f"a field {field.access} has the value that the accesses give it")
             if field.access != "ro":
                 m.d.comb += Cover(value != field.reset, f"{field.name} changes")
         if dut.interrupts:
             raised = Signal()
-            m.d.sync += raised.eq(Cat((getattr(dut, pending) & getattr(dut, enable)).any()
-                                      for pending, enable in dut.interrupts.items()).any())
-            m.d.comb += [Assert(dut.irq == raised, "the interrupt is the enabled events"),
-                         Cover(dut.irq, "an interrupt is raised")]
+            m.d.sync += raised.eq(
+                Cat(
+                    (getattr(dut, pending) & getattr(dut, enable)).any() for pending, enable in dut.interrupts.items()
+                ).any()
+            )
+            m.d.comb += [
+                Assert(dut.irq == raised, "the interrupt is the enabled events"),
+                Cover(dut.irq, "an interrupt is raised"),
+            ]
 
         answer, data, code = Signal(2), Signal(_WORD_BITS), Signal(2)
         with m.If(write):
@@ -399,8 +424,10 @@ class AxiLiteContract(_Contract):
             (bus.wready == ~has_data, "the unit holds the data of a write"),
             (bus.arready == ~has_read, "the unit holds the address of a read"),
             (~has_address | (dut.write_address == address), "the address of a write waits unchanged"),
-            (~has_data | (Cat(dut.write_data, dut.write_strobes) == Cat(written, strobes)),
-             "the data of a write waits unchanged"),
+            (
+                ~has_data | (Cat(dut.write_data, dut.write_strobes) == Cat(written, strobes)),
+                "the data of a write waits unchanged",
+            ),
             (~has_read | (dut.read_address == read_address), "the address of a read waits unchanged"),
         )
         return m

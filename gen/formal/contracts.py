@@ -123,8 +123,9 @@ class StreamContract(StreamProtocol):
         If a number is less than 1.
     """
 
-    def __init__(self, dut, *, depth=None, latency=None, interval=1, exact=True, sustained=True, function=None,
-                 **properties):
+    def __init__(
+        self, dut, *, depth=None, latency=None, interval=1, exact=True, sustained=True, function=None, **properties
+    ):
         super().__init__(dut, **properties)
         if "i" not in dict(self.inputs) or "o" not in dict(self.outputs):
             raise TypeError(f"Queue must be a component with an input stream i and an output stream o, not {dut!r}")
@@ -140,10 +141,10 @@ class StreamContract(StreamProtocol):
 
     def elaborate(self, platform):
         m = super().elaborate(platform)
-        i, o  = self.dut.i, self.dut.o
+        i, o = self.dut.i, self.dut.o
 
         push = Signal()
-        pop  = Signal()
+        pop = Signal()
         held = Signal(range(self.depth + 2))  # can count one item too many, so that an error shows
         m.d.comb += push.eq(i.valid & i.ready)
         m.d.comb += pop.eq(o.valid & o.ready)
@@ -158,13 +159,15 @@ class StreamContract(StreamProtocol):
         followed = _Followed(m, self.follow, push, pop, held, self.depth, self.function(i.payload))
         front = followed.active & (followed.ahead == 0)
         m.d.comb += [
-            Assert(~(front & o.valid) | (Value.cast(o.payload) == followed.value),
-                   "the k-th item offered is the k-th accepted"),
+            Assert(
+                ~(front & o.valid) | (Value.cast(o.payload) == followed.value),
+                "the k-th item offered is the k-th accepted",
+            ),
             Cover(front & pop, "the followed item is delivered"),
         ]
 
         # Both counters stop at the value that the assertions need.
-        age   = Signal(range(self.latency + 1))   # cycles since the followed item was accepted
+        age = Signal(range(self.latency + 1))  # cycles since the followed item was accepted
         since = Signal(range(self.interval + 1), init=self.interval)  # cycles since the last delivery
         with m.If(followed.start):
             m.d.sync += age.eq(1)
@@ -174,11 +177,14 @@ class StreamContract(StreamProtocol):
             m.d.sync += since.eq(1)
         with m.Elif(since != self.interval):
             m.d.sync += since.eq(since + 1)
-        m.d.comb += Assert(~(front & (age == self.latency) & (since == self.interval)) | o.valid,
-                           "an item is offered after latency cycles at the latest")
+        m.d.comb += Assert(
+            ~(front & (age == self.latency) & (since == self.interval)) | o.valid,
+            "an item is offered after latency cycles at the latest",
+        )
         if self.exact:
-            m.d.comb += Assert(~(front & o.valid) | (age == self.latency),
-                               "an item is offered after latency cycles at the earliest")
+            m.d.comb += Assert(
+                ~(front & o.valid) | (age == self.latency), "an item is offered after latency cycles at the earliest"
+            )
 
         if self.sustained:
             flowing = Signal(init=1)
@@ -231,7 +237,7 @@ class ReplayContract(StreamProtocol):
         dut = self.dut
 
         push = Signal()
-        pop  = Signal()
+        pop = Signal()
         held = Signal(range(self.depth + 2))
         m.d.comb += push.eq(dut.i.valid & dut.i.ready)
         m.d.comb += pop.eq(dut.release & (held != 0))
@@ -249,7 +255,7 @@ class ReplayContract(StreamProtocol):
 
         followed = _Followed(m, self.follow, push, pop, held, self.depth, dut.i.payload)
         expected = Signal.like(followed.value)
-        expects  = Signal()
+        expects = Signal()
         releases = Signal()  # whether an entry was released in the cycle of the read
         with m.If(dut.read):
             m.d.sync += expects.eq(followed.active & (dut.offset == followed.ahead))
@@ -271,10 +277,10 @@ class _Followed:
 
     def __init__(self, m, follow, push, pop, held, depth, value):
         value = Value.cast(value)
-        self.start  = Signal(name="followed_start")
+        self.start = Signal(name="followed_start")
         self.active = Signal(name="followed_active")
-        self.ahead  = Signal(range(depth + 1), name="followed_ahead")
-        self.value  = Signal(value.shape(), name="followed_value")
+        self.ahead = Signal(range(depth + 1), name="followed_ahead")
+        self.value = Signal(value.shape(), name="followed_value")
 
         m.d.comb += self.start.eq(push & follow & ~self.active)
         with m.If(self.start):
@@ -299,6 +305,7 @@ class _Followed:
 
 def _streams(component, flow):
     """Names and interfaces of the streams of :py:`component` in direction :py:`flow`, one by one in arrays too."""
+
     def walk(name, member, interface, dimensions):
         if dimensions:
             for index in range(dimensions[0]):
@@ -318,10 +325,10 @@ def _streams(component, flow):
 
 def _is_stable(m, name, port):
     """Whether an item of :py:`port` that was not transferred in the previous cycle is still offered."""
-    prefix  = "".join(char if char.isalnum() else "_" for char in name)
+    prefix = "".join(char if char.isalnum() else "_" for char in name)
     payload = Value.cast(port.payload)
     stalled = Signal(name=f"{prefix}_was_stalled")
-    last    = Signal(payload.shape(), name=f"{prefix}_last_payload")
+    last = Signal(payload.shape(), name=f"{prefix}_last_payload")
     m.d.sync += stalled.eq(port.valid & ~port.ready)
     m.d.sync += last.eq(payload)
     return ~stalled | (port.valid & (payload == last))

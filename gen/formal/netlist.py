@@ -56,11 +56,17 @@ class Netlist:
         self.cells, self.driver, self.names = [], {}, {}
         for name, data in module["cells"].items():
             ways = data.get("port_directions") or _ways(data["connections"])
-            ports = {n: Port(tuple(bits), bool(int(data["parameters"].get(f"{n}_SIGNED", "0"), 2)))
-                     for n, bits in data["connections"].items()}
-            cell = Cell(name, data["type"], data["parameters"],
-                        {n: p for n, p in ports.items() if ways[n] == "input"},
-                        {n: p for n, p in ports.items() if ways[n] == "output"})
+            ports = {
+                n: Port(tuple(bits), bool(int(data["parameters"].get(f"{n}_SIGNED", "0"), 2)))
+                for n, bits in data["connections"].items()
+            }
+            cell = Cell(
+                name,
+                data["type"],
+                data["parameters"],
+                {n: p for n, p in ports.items() if ways[n] == "input"},
+                {n: p for n, p in ports.items() if ways[n] == "output"},
+            )
             self.cells.append(cell)
             for port, connected in cell.outputs.items():
                 for position, bit in enumerate(connected.bits):
@@ -132,8 +138,16 @@ def read_netlists(designs, *, timeout_s=300):
         top = f"top_{number}"
         options = {} if ports is None else {"ports": ports}
         files[f"{top}.il"] = rtlil.convert(elaboratable, name=top, emit_src=False, **options)
-        script += ["design -reset", f"read_rtlil {top}.il", f"hierarchy -top {top}", "proc -noopt", "flatten",
-                   "memory -nordff -norom -nowiden -nosat", "opt_clean", f"write_json {top}.json"]
+        script += [
+            "design -reset",
+            f"read_rtlil {top}.il",
+            f"hierarchy -top {top}",
+            "proc -noopt",
+            "flatten",
+            "memory -nordff -norom -nowiden -nosat",
+            "opt_clean",
+            f"write_json {top}.json",
+        ]
     cache = cache_folder() / "formal"
     cache.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(dir=cache, prefix="netlist-") as folder:
@@ -142,8 +156,10 @@ def read_netlists(designs, *, timeout_s=300):
         in_time, error = _run_yosys(Path(folder), script, timeout_s)
         if error or not in_time:
             raise RuntimeError(error or f"Yosys did not end within {timeout_s} s")
-        return {name: Netlist(json.loads((Path(folder) / f"top_{n}.json").read_text())["modules"][f"top_{n}"])
-                for n, name in enumerate(designs)}
+        return {
+            name: Netlist(json.loads((Path(folder) / f"top_{n}.json").read_text())["modules"][f"top_{n}"])
+            for n, name in enumerate(designs)
+        }
 
 
 #: Cells that work on each bit separately.
@@ -231,15 +247,17 @@ class Terms:
 
         ``rename(port, position)`` gives the name of an input's bit. Bits with the same name are the same bit.
         """
-        known = {bit: self.number("input", *rename(port, position))
-                 for port, bits in netlist.inputs.items() for position, bit in enumerate(bits)}
+        known = {
+            bit: self.number("input", *rename(port, position))
+            for port, bits in netlist.inputs.items()
+            for position, bit in enumerate(bits)
+        }
         values = self.values(netlist, [bit for bits in netlist.outputs.values() for bit in bits], known)
         return {port: [values[bit] for bit in bits] for port, bits in netlist.outputs.items()}
 
     def values(self, netlist, wanted, known):
         """Terms of the bits ``wanted`` and of all bits that they depend on, up to the bits with terms ``known``."""
-        values = {"0": 0, "1": 1, "x": self.number("undefined"), "z": self.number("undefined"),
-                  **known}
+        values = {"0": 0, "1": 1, "x": self.number("undefined"), "z": self.number("undefined"), **known}
         for bit in wanted:
             self._visit(netlist, bit, values)
         return values
@@ -298,8 +316,9 @@ class Terms:
 
         result = None
         if kind in _BITWISE:
-            result = [self.gate(_BITWISE[kind], a, b)
-                      for a, b in zip(extended("A", width), extended("B", width), strict=True)]
+            result = [
+                self.gate(_BITWISE[kind], a, b) for a, b in zip(extended("A", width), extended("B", width), strict=True)
+            ]
         elif kind == "$not":
             result = [self.invert(a) for a in extended("A", width)]
         elif kind == "$pos":
@@ -310,8 +329,10 @@ class Terms:
             result = operand["A"]
             for n, select in reversed(list(enumerate(operand["S"]))):
                 # At most one select is 1, so a chain of multiplexers is equivalent.
-                result = [self.mux(select, a, b)
-                          for a, b in zip(result, operand["B"][n * width:(n + 1) * width], strict=True)]
+                result = [
+                    self.mux(select, a, b)
+                    for a, b in zip(result, operand["B"][n * width : (n + 1) * width], strict=True)
+                ]
         elif kind in ("$reduce_or", "$reduce_bool", "$reduce_and"):
             result = [reduced("and" if kind == "$reduce_and" else "or", operand["A"])] + [0] * (width - 1)
         elif kind == "$reduce_xor":
@@ -343,12 +364,17 @@ class Terms:
             operands = [tuple(bits) for bits in operand.values()]
         if kind in _SYMMETRIC:
             operands.sort()
-        parameters = () if kind in _MODULAR else tuple(sorted(
-            (k, str(v)) for k, v in cell.parameters.items() if k not in _WIDTHS))
+        parameters = (
+            ()
+            if kind in _MODULAR
+            else tuple(sorted((k, str(v)) for k, v in cell.parameters.items() if k not in _WIDTHS))
+        )
         sign = () if kind in _MODULAR else tuple(sorted(signed.items()))
         key = (kind, parameters, sign, *operands)
-        return {n: [self.number("bit", self.number(*key), n, k) for k in range(len(p.bits))]
-                for n, p in cell.outputs.items()}
+        return {
+            n: [self.number("bit", self.number(*key), n, k) for k in range(len(p.bits))]
+            for n, p in cell.outputs.items()
+        }
 
 
 def _trimmed(bits):

@@ -43,8 +43,14 @@ from .contracts import StreamContract
 from .netlist import REGISTER, Netlist, Port, Terms, operator_module, read_netlists
 from .prover import prove
 
-__all__ = ["PipelineProof", "check_stream_operator", "prove_pipeline", "prove_pipelines", "prove_stream_reference",
-           "stages"]
+__all__ = [
+    "PipelineProof",
+    "check_stream_operator",
+    "prove_pipeline",
+    "prove_pipelines",
+    "prove_stream_reference",
+    "stages",
+]
 
 
 @dataclass(frozen=True)
@@ -112,8 +118,13 @@ def _needed(cell, position):
     if cell.kind in _BY_BIT:
         bits = []
         for name, port in cell.inputs.items():
-            bits.append(port.bits[0] if name == "S" else
-                        port.bits[min(position, len(port.bits) - 1)] if port.signed or position < len(port.bits) else "0")
+            bits.append(
+                port.bits[0]
+                if name == "S"
+                else port.bits[min(position, len(port.bits) - 1)]
+                if port.signed or position < len(port.bits)
+                else "0"
+            )
         return bits
     if cell.kind == "$pmux":
         width = len(cell.inputs["A"].bits)
@@ -147,8 +158,10 @@ def _find_stage(netlist, bit, stage):
         if len(found) > 1:
             (low, one), *_, (high, other) = sorted(found.items())
             what = "of the control" if low == _CONTROL else f"of stage {low}"
-            raise ValueError(f"'{netlist.names[one]}' {what} meets '{netlist.names[other]}' of stage {high} "
-                             f"in '{netlist.names[bit]}' ({cell.kind})")
+            raise ValueError(
+                f"'{netlist.names[one]}' {what} meets '{netlist.names[other]}' of stage {high} "
+                f"in '{netlist.names[bit]}' ({cell.kind})"
+            )
         (value,) = found or (None,)
         stage[bit] = value if value is None else value + (cell.kind == REGISTER)
         stack.pop()
@@ -182,8 +195,11 @@ def prove_pipelines(operators, *, timeout_s=300):
             m, ports, _ = operator_module(function, operands, options, depth=depth)
             designs[name, depth] = m, ports
     netlists = read_netlists(designs, timeout_s=timeout_s)
-    return [_compare(name, depth, netlists[name, 0], netlists[name, depth])
-            for name, (_, _, _, depths) in operators.items() for depth in depths]
+    return [
+        _compare(name, depth, netlists[name, 0], netlists[name, depth])
+        for name, (_, _, _, depths) in operators.items()
+        for depth in depths
+    ]
 
 
 def prove_pipeline(function, operands, options=None, *, depth, name=None, timeout_s=300):
@@ -195,14 +211,22 @@ def prove_pipeline(function, operands, options=None, *, depth, name=None, timeou
 
 def _compare(name, depth, plain, piped):
     registers = piped.registers()
-    facts = {"name": name, "depth": depth, "cells": len(piped.cells),
-             "registers": sum(len(cell.outputs["Q"].bits) for cell in registers)}
+    facts = {
+        "name": name,
+        "depth": depth,
+        "cells": len(piped.cells),
+        "registers": sum(len(cell.outputs["Q"].bits) for cell in registers),
+    }
     if plain.registers():
         return PipelineProof(**facts, failing="there are registers in the combinational netlist")
-    odd = sorted({cell.kind for cell in piped.cells if "ff" in cell.kind or "mem" in cell.kind or "latch" in cell.kind}
-                 - {REGISTER})
+    odd = sorted(
+        {cell.kind for cell in piped.cells if "ff" in cell.kind or "mem" in cell.kind or "latch" in cell.kind}
+        - {REGISTER}
+    )
     if odd:
-        return PipelineProof(**facts, failing=f"there are cells with a state that are no plain registers: {', '.join(odd)}")
+        return PipelineProof(
+            **facts, failing=f"there are cells with a state that are no plain registers: {', '.join(odd)}"
+        )
     if len({(cell.inputs["CLK"].bits, cell.parameters["CLK_POLARITY"]) for cell in registers}) > 1:
         return PipelineProof(**facts, failing="there is more than one clock")
     try:
@@ -281,10 +305,16 @@ def check_stream_operator(make, depth, *, name="operator", timeout_s=300):
     """
     if depth < 1:
         raise ValueError(f"Depth must be 1 or more, not {depth!r}")
-    netlists = read_netlists({"plain": (make(0), None), "piped": (make(depth), None),
-                              "reference": (_Reference(depth), None)}, timeout_s=timeout_s)
-    facts = {"name": name, "depth": depth, "cells": len(netlists["piped"].cells),
-             "registers": sum(len(cell.outputs["Q"].bits) for cell in netlists["piped"].registers())}
+    netlists = read_netlists(
+        {"plain": (make(0), None), "piped": (make(depth), None), "reference": (_Reference(depth), None)},
+        timeout_s=timeout_s,
+    )
+    facts = {
+        "name": name,
+        "depth": depth,
+        "cells": len(netlists["piped"].cells),
+        "registers": sum(len(cell.outputs["Q"].bits) for cell in netlists["piped"].registers()),
+    }
     try:
         data, enables = _without_enables(netlists["piped"], depth)
         _, wanted = _without_enables(netlists["reference"], depth)
@@ -294,7 +324,9 @@ def check_stream_operator(make, depth, *, name="operator", timeout_s=300):
     terms = Terms()
 
     def results(netlist):
-        known = {bit: terms.number("input", port, k) for port, bits in netlist.inputs.items() for k, bit in enumerate(bits)}
+        known = {
+            bit: terms.number("input", port, k) for port, bits in netlist.inputs.items() for k, bit in enumerate(bits)
+        }
         bits = netlist.outputs["o__payload"]
         values = terms.values(netlist, bits, known)
         return [values[bit] for bit in bits]
@@ -353,8 +385,10 @@ def _without_enables(netlist, depth):
                 found.setdefault(stage[q], set()).update(signals)
     for number, signals in found.items():
         if len(signals) != 1:
-            raise ValueError(f"Registers of stage {number} load under different signals: "
-                             f"{', '.join(sorted(netlist.names[s] for s in signals))}")
+            raise ValueError(
+                f"Registers of stage {number} load under different signals: "
+                f"{', '.join(sorted(netlist.names[s] for s in signals))}"
+            )
     return data, {number: next(iter(signals)) for number, signals in found.items()}
 
 
@@ -366,8 +400,12 @@ def _same_control(netlist, enables, reference, wanted):
     found = []
     for n, signals in ((netlist, enables), (reference, wanted)):
         dependent = _dependent(n, n.inputs["i__payload"])
-        known = {bit: terms.number("input", port, k) for port, bits in n.inputs.items() if port != "i__payload"
-                 for k, bit in enumerate(bits)}
+        known = {
+            bit: terms.number("input", port, k)
+            for port, bits in n.inputs.items()
+            if port != "i__payload"
+            for k, bit in enumerate(bits)
+        }
         ends = {port: n.outputs[port][0] for port in ("i__ready", "o__valid")}
         ends |= {f"enable of stage {k}": bit for k, bit in signals.items()}
         for cell in n.registers():

@@ -185,10 +185,14 @@ def _prove(folder, lowered, depth, check_depth, induction, timeout_s):
     (folder / "harness.il").write_text(text)
 
     base = "sat -set-assumes -tempinduct -tempinduct-baseonly -maxsteps"
-    bounded_check = [f"tee -o bounded.log {base} {check_depth} -prove-asserts -verify -show-public -dump_vcd bounded.vcd"]
+    bounded_check = [
+        f"tee -o bounded.log {base} {check_depth} -prove-asserts -verify -show-public -dump_vcd bounded.vcd"
+    ]
     others = [f"tee -o cover_{index}.log {base} {depth} -prove {wire} 0" for index, wire in enumerate(covers)]
-    others += [f"tee -o induction.log sat -set-assumes -tempinduct -tempinduct-inductonly -maxsteps {induction} "
-               "-prove-asserts -show-public -dump_vcd induction.vcd"]
+    others += [
+        f"tee -o induction.log sat -set-assumes -tempinduct -tempinduct-inductonly -maxsteps {induction} "
+        "-prove-asserts -show-public -dump_vcd induction.vcd"
+    ]
 
     in_time, error = _run_yosys(folder, [*_PREPARE, *bounded_check, *others], timeout_s)
     log = _read(folder / "bounded.log")
@@ -199,7 +203,9 @@ def _prove(folder, lowered, depth, check_depth, induction, timeout_s):
         trace, low = _read_trace(_read(folder / "bounded.vcd"), assertions | covers)
         failing = tuple(what for wire, what in assertions.items() if wire in low)
         return outcome | {
-            "status": "counterexample", "failing": failing, "trace": trace,
+            "status": "counterexample",
+            "failing": failing,
+            "trace": trace,
             "detail": f"in cycle {bounded + 1} after reset this fails: {'; '.join(failing)}",
         }
     if in_time is False and bounded and "SUCCESS!" not in log:
@@ -223,18 +229,19 @@ def _prove(folder, lowered, depth, check_depth, induction, timeout_s):
         return outcome | {
             "status": "unknown",
             "detail": f"not reached within {depth} cycles, so that assumptions may exclude too much: "
-                      f"{'; '.join(outcome['unreached'])}",
+            f"{'; '.join(outcome['unreached'])}",
         }
     if "Induction step proven: SUCCESS!" in log:
         return outcome | {
-            "status": "proved", "induction": tried[-1],
+            "status": "proved",
+            "induction": tried[-1],
             "detail": f"{len(assertions)} assertions by {bounded} cycles from reset, and induction of {tried[-1]}",
         }
     outcome |= {
         "status": "bounded",
         "detail": f"{len(assertions)} assertions hold for {bounded} cycles from reset; "
-                  f"induction of {max(tried, default=0)} "
-                  + ("does not close" if in_time else f"was not done within {timeout_s} s"),
+        f"induction of {max(tried, default=0)} "
+        + ("does not close" if in_time else f"was not done within {timeout_s} s"),
     }
     if vcd := _read(folder / "induction.vcd"):
         outcome["trace"], low = _read_trace(vcd, assertions | covers)
@@ -253,7 +260,12 @@ def _run_yosys(folder, script, timeout_s):
     try:
         done = subprocess.run(
             [sys.executable, "-c", command, "-q", "-l", "run.log", "-s", "script.ys"],
-            cwd=folder, capture_output=True, text=True, timeout=timeout_s, stdin=subprocess.DEVNULL)
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return False, None
     if done.returncode == 0:
@@ -277,11 +289,11 @@ def _lower(netlist, only=None):
     These are the values of the cycle, which a check without a clock uses too.
     """
     lines = []
-    checks: list[tuple[str, str, str, str]] = []     # kind, module, wire, message
-    instances: dict[str, tuple[str, str]] = {}       # module: its parent, its name there; no module has two instances
+    checks: list[tuple[str, str, str, str]] = []  # kind, module, wire, message
+    instances: dict[str, tuple[str, str]] = {}  # module: its parent, its name there; no module has two instances
     module = ""
     source = ""
-    cell: dict[str, str] | None = None               # the `$check` cell that is being read
+    cell: dict[str, str] | None = None  # the `$check` cell that is being read
     unused = set(only or ())
     for line in netlist.splitlines():
         word, _, rest = line.strip().partition(" ")
@@ -353,9 +365,9 @@ def _read_trace(vcd, properties):
     Yosys writes all signals into one scope under their flattened names. This function gives each unit a scope. The
     wires of :py:`properties` (wire: message) get a scope of their own, with their messages as names.
     """
-    names: dict[str, str] = {}                      # code: name
-    values: dict[str, str] = {}                     # code: last value
-    scopes: dict[tuple[str, ...], list[str]] = {}   # path of the scope: declarations
+    names: dict[str, str] = {}  # code: name
+    values: dict[str, str] = {}  # code: last value
+    scopes: dict[tuple[str, ...], list[str]] = {}  # path of the scope: declarations
     changes = []
     for line in vcd.splitlines():
         words = line.split()

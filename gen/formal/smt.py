@@ -55,8 +55,10 @@ def is_number(bits, value, fmt):
 
 def flushed(value, fmt):
     """``value``, or the zero of its sign if it is subnormal."""
-    zero = f"(ite (fp.isNegative {value}) (_ -zero {fmt.exponent_bits} {fmt.precision}) " \
-           f"(_ +zero {fmt.exponent_bits} {fmt.precision}))"
+    zero = (
+        f"(ite (fp.isNegative {value}) (_ -zero {fmt.exponent_bits} {fmt.precision}) "
+        f"(_ +zero {fmt.exponent_bits} {fmt.precision}))"
+    )
     return f"(ite (fp.isSubnormal {value}) {zero} {value})"
 
 
@@ -91,8 +93,10 @@ class Verdict:
 
     def __str__(self):
         shown = ", ".join(f"{name} = {value:#x}" for name, value in self.values.items())
-        return f"{self.name}: {self.status}{': ' + (shown or self.detail) if shown or self.detail else ''} " \
-               f"({self.seconds:.1f} s)"
+        return (
+            f"{self.name}: {self.status}{': ' + (shown or self.detail) if shown or self.detail else ''} "
+            f"({self.seconds:.1f} s)"
+        )
 
 
 def prove_operator(function, operands, specification, options=None, *, name=None, timeout_s=300):
@@ -146,13 +150,21 @@ def prove_operators(questions, *, timeout_s=300):
             shapes = {key: shape.width if isinstance(shape, FloatFormat) else shape for key, shape in operands.items()}
             m, ports, _ = operator_module(function, shapes, options or {})
             (folder / f"{number}.il").write_text(rtlil.convert(m, name="top", ports=ports, emit_src=False))
-            script += ["design -reset", f"read_rtlil {number}.il", "prep -flatten -top top", "memory_map", "opt -full",
-                       "clean", f"write_smt2 -stbv {number}.smt2"]
+            script += [
+                "design -reset",
+                f"read_rtlil {number}.il",
+                "prep -flatten -top top",
+                "memory_map",
+                "opt -full",
+                "clean",
+                f"write_smt2 -stbv {number}.smt2",
+            ]
             asked.append((name, ports, shapes, specification))
         in_time, error = _run_yosys(folder, script, _YOSYS_S)
         if error or not in_time:
-            return [Verdict(name, "unknown", detail=error or f"Yosys did not end within {_YOSYS_S} s")
-                    for name in questions]
+            return [
+                Verdict(name, "unknown", detail=error or f"Yosys did not end within {_YOSYS_S} s") for name in questions
+            ]
         verdicts = []
         for number, (name, ports, shapes, specification) in enumerate(asked):
             path = folder / f"{number}.smt2"
@@ -169,7 +181,7 @@ def query(netlist, ports, operands, specification):
         if len(port) == 1:  # Yosys makes it a truth value
             read = f"(ite {read} #b1 #b0)"
         lines += [f"(declare-const {port.name} (_ BitVec {len(port)}))", f"(assert (= {port.name} {read}))"]
-    results = [port.name for port in ports[len(operands):]]
+    results = [port.name for port in ports[len(operands) :]]
     lines.append(f"(assert (not {specification(*results, **{name: name for name in operands})}))")
     return "\n".join(lines) + "\n"
 
@@ -192,8 +204,13 @@ def _solve(name, path, ports, timeout_s):
     """Ask z3, in a process of its own so that it can be stopped."""
     start = time.monotonic()
     try:
-        done = subprocess.run([sys.executable, "-c", _SOLVE, str(path), str(round(timeout_s * 1000)), *ports],
-                              capture_output=True, text=True, timeout=timeout_s + 30, stdin=subprocess.DEVNULL)
+        done = subprocess.run(
+            [sys.executable, "-c", _SOLVE, str(path), str(round(timeout_s * 1000)), *ports],
+            capture_output=True,
+            text=True,
+            timeout=timeout_s + 30,
+            stdin=subprocess.DEVNULL,
+        )
     except subprocess.TimeoutExpired:
         return Verdict(name, "unknown", detail=f"no answer within {timeout_s} s", seconds=time.monotonic() - start)
     seconds = time.monotonic() - start

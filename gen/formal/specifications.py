@@ -12,8 +12,20 @@ exact value, a wider format holds this value, or at least holds it on the right 
 
 from .smt import constant, flushed, is_number, number
 
-__all__ = ["add", "compare", "convert", "divide", "fma", "from_integer", "maximum", "minimum", "multiply",
-           "round_to_integral", "square_root", "to_integer"]
+__all__ = [
+    "add",
+    "compare",
+    "convert",
+    "divide",
+    "fma",
+    "from_integer",
+    "maximum",
+    "minimum",
+    "multiply",
+    "round_to_integral",
+    "square_root",
+    "to_integer",
+]
 
 
 def _operands(fmt, names):
@@ -36,8 +48,10 @@ def _tiny(value, fmt, exponent_bits, precision):
 
 
 def _zero_like(value, fmt):
-    return f"(ite (fp.isNegative {value}) (_ -zero {fmt.exponent_bits} {fmt.precision}) " \
-           f"(_ +zero {fmt.exponent_bits} {fmt.precision}))"
+    return (
+        f"(ite (fp.isNegative {value}) (_ -zero {fmt.exponent_bits} {fmt.precision}) "
+        f"(_ +zero {fmt.exponent_bits} {fmt.precision}))"
+    )
 
 
 def _rounded(wide, fmt, sort, flush):
@@ -95,8 +109,10 @@ def fma(fmt, *, acc=None):
             return is_number(result, f"(fp.fma RNE {number(a, fmt)} {number(b, fmt)} {number(c, fmt)})", fmt)
         if (exponent_bits, precision) != (acc.exponent_bits, acc.precision):
             raise ValueError(f"Products of {fmt.name} must be exact in {acc.name}")
-        product = f"(fp.mul RNE {_wide(number(a, fmt), exponent_bits, precision)} " \
-                  f"{_wide(number(b, fmt), exponent_bits, precision)})"
+        product = (
+            f"(fp.mul RNE {_wide(number(a, fmt), exponent_bits, precision)} "
+            f"{_wide(number(b, fmt), exponent_bits, precision)})"
+        )
         return is_number(result, f"(fp.add RNE {product} {number(c, acc)})", acc)
 
     return {"a": fmt, "b": fmt, "c": acc}, formula
@@ -119,6 +135,7 @@ def divide(fmt, *, flush_to_zero=False):
 
 def square_root(fmt, *, flush_to_zero=False):
     """A root is never below the normal range."""
+
     def formula(result, a):
         return is_number(result, f"(fp.sqrt RNE {_read(a, fmt, flush_to_zero)})", fmt)
 
@@ -127,10 +144,15 @@ def square_root(fmt, *, flush_to_zero=False):
 
 def compare(fmt, *, flush_to_zero=False):
     """The four relations of IEEE 754. Exactly one of them holds."""
+
     def formula(less, equal, greater, unordered, a, b):
         x, y = (_read(n, fmt, flush_to_zero) for n in (a, b))
-        wanted = {less: f"(fp.lt {x} {y})", equal: f"(fp.eq {x} {y})", greater: f"(fp.gt {x} {y})",
-                  unordered: f"(or (fp.isNaN {x}) (fp.isNaN {y}))"}
+        wanted = {
+            less: f"(fp.lt {x} {y})",
+            equal: f"(fp.eq {x} {y})",
+            greater: f"(fp.gt {x} {y})",
+            unordered: f"(or (fp.isNaN {x}) (fp.isNaN {y}))",
+        }
         return f"(and {' '.join(f'(= (= {bit} #b1) {value})' for bit, value in wanted.items())})"
 
     return _operands(fmt, "ab"), formula
@@ -138,6 +160,7 @@ def compare(fmt, *, flush_to_zero=False):
 
 def _extreme(fmt, order, zero, flush_to_zero):
     """The operand that comes first in ``order``. If both are zeros, one for which ``zero`` holds, if there is one."""
+
     def formula(result, a, b):
         x, y = (_read(n, fmt, flush_to_zero) for n in (a, b))
         zeros = f"(and (fp.isZero {x}) (fp.isZero {y}))"
@@ -174,11 +197,15 @@ def to_integer(fmt, width, signed, *, flush_to_zero=False):
 
     def formula(result, a):
         x = _wide(_read(a, fmt, flush_to_zero), *sort)
-        limit = {n: f"((_ to_fp {sort[0]} {sort[1]}) RNE {'(- ' if v < 0 else ''}{abs(v)}.0{')' if v < 0 else ''})"
-                 for n, v in (("low", low), ("high", high))}
+        limit = {
+            n: f"((_ to_fp {sort[0]} {sort[1]}) RNE {'(- ' if v < 0 else ''}{abs(v)}.0{')' if v < 0 else ''})"
+            for n, v in (("low", low), ("high", high))
+        }
         inside = f"((_ fp.to_{'s' if signed else 'u'}bv {width}) RNE x)"
-        value = f"(ite (or (fp.isNaN x) (fp.geq x {limit['high']})) {constant(high, width)} " \
-                f"(ite (fp.leq x {limit['low']}) {constant(low % (1 << width), width)} {inside}))"
+        value = (
+            f"(ite (or (fp.isNaN x) (fp.geq x {limit['high']})) {constant(high, width)} "
+            f"(ite (fp.leq x {limit['low']}) {constant(low % (1 << width), width)} {inside}))"
+        )
         return _let("x", f"(fp.roundToIntegral RNE {x})", f"(= {result} {value})")
 
     return {"a": fmt}, formula

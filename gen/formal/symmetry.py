@@ -55,7 +55,8 @@ class SymmetryProof:
 
     def __str__(self):
         return f"{self.name}, {self.lanes} lanes: " + (
-            self.failing or f"proved ({self.compressors} compressor trees, {self.adders} adders)")
+            self.failing or f"proved ({self.compressors} compressor trees, {self.adders} adders)"
+        )
 
 
 # Compressor trees ----------------------------------------------------------------------------------------------------
@@ -84,8 +85,10 @@ def prove_compressor(compress, columns, **options):
     """
     m, size = Module(), len(columns)
     ports, bits = _free(m, [len(column) for column in columns])
-    given = [[(bit, arrival) for bit, (_, arrival) in zip(free, column, strict=True)]
-             for free, column in zip(bits, columns, strict=True)]
+    given = [
+        [(bit, arrival) for bit, (_, arrival) in zip(free, column, strict=True)]
+        for free, column in zip(bits, columns, strict=True)
+    ]
     rows = compress(Pipeline(m), given, **options)
     if len(rows) != size or any(len(row) > 2 for row in rows):
         return "there are more than two rows, or columns are missing"
@@ -185,8 +188,10 @@ def prove_adders(add_rows, calls, *, timeout_s=120):
 
         def function(p, *words, columns=columns, options=options, operands=operands):
             named = dict(zip(operands, words, strict=True))
-            given = [[(named[f"column_{k}"][n], arrival) for n, (_, arrival) in enumerate(column)]
-                     for k, column in enumerate(columns)]
+            given = [
+                [(named[f"column_{k}"][n], arrival) for n, (_, arrival) in enumerate(column)]
+                for k, column in enumerate(columns)
+            ]
             if "carry" in options:
                 options = {**options, "carry": (named["carry"], options["carry"][1])}
             return Cat(*add_rows(p, given, **options))
@@ -194,8 +199,10 @@ def prove_adders(add_rows, calls, *, timeout_s=120):
         def specification(result, size=size, heights=heights, **words):
             total = f"(_ bv0 {size})"
             for row in range(2):
-                bits = [f"((_ extract {row} {row}) {words[f'column_{k}']})" if heights[k] > row else "#b0"
-                        for k in reversed(range(size))]
+                bits = [
+                    f"((_ extract {row} {row}) {words[f'column_{k}']})" if heights[k] > row else "#b0"
+                    for k in reversed(range(size))
+                ]
                 total = f"(bvadd {total} (concat {' '.join(bits)}))" if size > 1 else f"(bvadd {total} {bits[0]})"
             if "carry" in words:
                 carry = f"((_ zero_extend {size - 1}) {words['carry']})" if size > 1 else words["carry"]
@@ -208,6 +215,7 @@ def prove_adders(add_rows, calls, *, timeout_s=120):
 
 def _plain(function):
     """The function as an operator without registers."""
+
     def build(m, *operands, depth=0):
         return function(m, *operands)
 
@@ -294,16 +302,20 @@ def _recorded(module, trees, adders):
         return tuple(tuple(arrival for _, arrival in column) for column in columns)
 
     def tree(p, columns, **options):
-        trees.setdefault((shape(columns), tuple(sorted(options.items()))),
-                         ([[(None, t) for _, t in column] for column in columns], options))
+        trees.setdefault(
+            (shape(columns), tuple(sorted(options.items()))),
+            ([[(None, t) for _, t in column] for column in columns], options),
+        )
         return compress(p, columns, **options)
 
     def adder(m, columns, **options):
         kept = {k: v for k, v in options.items() if k not in ("carry", "name")}
         if options.get("carry") is not None:
             kept["carry"] = None, options["carry"][1]
-        adders.setdefault((shape(columns), tuple(sorted(kept.items()))),
-                          ([[(None, t) for _, t in column] for column in columns], kept))
+        adders.setdefault(
+            (shape(columns), tuple(sorted(kept.items()))),
+            ([[(None, t) for _, t in column] for column in columns], kept),
+        )
         return add_rows(m, columns, **options)
 
     with mock.patch.object(module, "compress", tree), mock.patch.object(module, "add_rows", adder):
@@ -327,7 +339,8 @@ def _abstracted(module):
         total = Signal(len(columns), name=f"{name}_total")
         weights = {f"p_w{n}": Const(k, 32) for n, (_, k) in enumerate(bits)}
         p.module.submodules += Instance(
-            WEIGHTED_SUM, i_i=Cat(bit for bit, _ in bits), o_o=total, o_opaque=unknown, **weights)
+            WEIGHTED_SUM, i_i=Cat(bit for bit, _ in bits), o_o=total, o_opaque=unknown, **weights
+        )
         result = [[(bit, 0)] for bit in unknown[:size]]
         totals.append((result, total, list(unknown[size:])))
         return result
@@ -341,8 +354,13 @@ def _abstracted(module):
             if low is None or carry is not (carries[low] if low else None):
                 continue
             high = low + len(block)
-            if carries_out == (high < len(rows)) and high <= len(rows) and all(
-                    len(column) == 1 and column[0] is row[0] for column, row in zip(block, rows[low:high], strict=True)):
+            if (
+                carries_out == (high < len(rows))
+                and high <= len(rows)
+                and all(
+                    len(column) == 1 and column[0] is row[0] for column, row in zip(block, rows[low:high], strict=True)
+                )
+            ):
                 return [*total[low:high], *([carries[high]] if carries_out else [])]
         return add_rows(m, columns, **options)
 

@@ -49,15 +49,17 @@ class RowFetcher(wiring.Component):
     def __init__(self, config, length_bits):
         self._config, self._length_bits = config, length_bits
         address = config.address_bits
-        super().__init__({
-            "start": In(1),
-            **{name: In(address) for name in ("q", "k", "v", "new_k", "new_v", "mask")},
-            **{name: In(config.token_bits) for name in ("tokens", "new_tokens")},
-            **{name: In(32) for name in ("arrived_k", "arrived_v")},
-            "groups": In(range(config.row_words + 1)),
-            "mask_words": In(range(config.mask_words + 1)),
-            "request": Out(stream.Signature(data.StructLayout({"address": address, "bytes": length_bits}))),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                **{name: In(address) for name in ("q", "k", "v", "new_k", "new_v", "mask")},
+                **{name: In(config.token_bits) for name in ("tokens", "new_tokens")},
+                **{name: In(32) for name in ("arrived_k", "arrived_v")},
+                "groups": In(range(config.row_words + 1)),
+                "mask_words": In(range(config.mask_words + 1)),
+                "request": Out(stream.Signature(data.StructLayout({"address": address, "bytes": length_bits}))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -83,13 +85,20 @@ class RowFetcher(wiring.Component):
                     m.d.sync += address.eq(self.q)
                     m.next = "query"
             with m.State("query"):
-                m.d.comb += [request.valid.eq(1), request.p.address.eq(address), request.p.bytes.eq(self.groups << shift)]
+                m.d.comb += [
+                    request.valid.eq(1),
+                    request.p.address.eq(address),
+                    request.p.bytes.eq(self.groups << shift),
+                ]
                 with m.If(request.ready):
                     m.d.sync += address.eq(self.mask)
                     m.next = "mask"
             with m.State("mask"):
-                m.d.comb += [request.valid.eq(self.mask_words != 0), request.p.address.eq(address),
-                             request.p.bytes.eq(self.mask_words << shift)]
+                m.d.comb += [
+                    request.valid.eq(self.mask_words != 0),
+                    request.p.address.eq(address),
+                    request.p.bytes.eq(self.mask_words << shift),
+                ]
                 with m.If(request.ready | (self.mask_words == 0)):
                     m.d.sync += [part.eq(0), address.eq(self.k), asked.eq(0), left.eq(self.tokens)]
                     m.next = "rows"
@@ -97,7 +106,9 @@ class RowFetcher(wiring.Component):
                 m.d.sync += words.eq(rows * self.groups)
                 with m.If(left == 0):
                     m.d.sync += [
-                        part.eq(part + 1), asked.eq(0), left.eq(Mux(part[0], self.tokens, self.new_tokens)),
+                        part.eq(part + 1),
+                        asked.eq(0),
+                        left.eq(Mux(part[0], self.tokens, self.new_tokens)),
                         address.eq(Mux(part[1], self.new_v, Mux(part[0], self.v, self.new_k))),
                     ]
                     with m.If(part == 3):
@@ -129,11 +140,16 @@ class MaskSource(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "start": In(1), "kind": In(2), "edge": In(config.token_bits),
-            "i": In(stream.Signature(config.data_bits)),
-            "masked": Out(config.lanes), "next": In(1),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "kind": In(2),
+                "edge": In(config.token_bits),
+                "i": In(stream.Signature(config.data_bits)),
+                "masked": Out(config.lanes),
+                "next": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -145,8 +161,12 @@ class MaskSource(wiring.Component):
         beat, coming = (Signal(len(read.addr) + slices.bit_length() - 1, name=name) for name in ("beat", "coming"))
         m.d.comb += [
             self.i.ready.eq(1),
-            write.en.eq(self.i.valid), write.addr.eq(filled), write.data.eq(self.i.payload),
-            coming.eq(beat + self.next), read.en.eq(1), read.addr.eq(coming >> (slices.bit_length() - 1)),
+            write.en.eq(self.i.valid),
+            write.addr.eq(filled),
+            write.data.eq(self.i.payload),
+            coming.eq(beat + self.next),
+            read.en.eq(1),
+            read.addr.eq(coming >> (slices.bit_length() - 1)),
         ]
         with m.If(self.start):
             m.d.sync += [filled.eq(0), beat.eq(0), left.eq(self.edge)]
@@ -158,7 +178,7 @@ class MaskSource(wiring.Component):
         before, shown = Signal(lanes), Signal(lanes)
         m.d.comb += [
             *(before[n].eq(left > n) for n in range(lanes)),
-            shown.eq(read.data.word_select(beat[:slices.bit_length() - 1], lanes)),
+            shown.eq(read.data.word_select(beat[: slices.bit_length() - 1], lanes)),
         ]
         with m.Switch(self.kind):
             with m.Case(MaskKind.FIRST.value):
@@ -225,31 +245,46 @@ class Inf2Accelerator(wiring.Component):
         length_bits = (max(lanes * config.row_words, config.mask_words) * word_bytes).bit_length()
 
         m.submodules.registers = registers = AxiLiteRegisters(
-            [Field(**one._asdict()) for one in config.registers], address_bits=config.lite_bits,
-            interrupts={"events": "enable"})
+            [Field(**one._asdict()) for one in config.registers],
+            address_bits=config.lite_bits,
+            interrupts={"events": "enable"},
+        )
         bus = {"address_bits": config.address_bits, "data_bits": config.data_bits, "id_bits": config.id_bits}
         m.submodules.reader = reader = AxiReader(
-            **bus, length_bits=length_bits, burst=config.burst, outstanding=config.outstanding, depth=config.read_words)
+            **bus, length_bits=length_bits, burst=config.burst, outstanding=config.outstanding, depth=config.read_words
+        )
         written = min(config.burst, config.row_words)
         m.submodules.writer = writer = AxiWriter(
-            **bus, length_bits=length_bits, burst=written, outstanding=2, depth=2 * written)
+            **bus, length_bits=length_bits, burst=written, outstanding=2, depth=2 * written
+        )
         for name, part in (("s_axi", registers), ("m_axi", reader), ("m_axi", writer)):
             self._bus(m, name, part)
         m.d.comb += self.irq.eq(registers.irq)
 
         # Sizes of the job, from the registers. They are correct from two cycles after `start` on.
         row, groups, row_tiles, edge, mask_words = (
-            Signal(shape, name=name) for shape, name in (
-                (33, "row"), (words, "groups"), (tiles, "row_tiles"), (tokens, "edge"),
-                (range(config.mask_words + 1), "mask_words")))
+            Signal(shape, name=name)
+            for shape, name in (
+                (33, "row"),
+                (words, "groups"),
+                (tiles, "row_tiles"),
+                (tokens, "edge"),
+                (range(config.mask_words + 1), "mask_words"),
+            )
+        )
         kind, r = registers.mask_kind, registers
         m.d.sync += [
             row.eq(r.tokens + r.new_tokens),
             groups.eq((r.head_dim + (lanes - 1)) >> shift),
             row_tiles.eq((row + (lanes - 1)) >> shift),
             edge.eq(Mux(kind == MaskKind.LAST.value, row - r.mask_length, r.mask_length)),
-            mask_words.eq(Mux(kind == MaskKind.BITS.value,
-                              (r.mask_length + (config.data_bits - 1)) >> (config.data_bits.bit_length() - 1), 0)),
+            mask_words.eq(
+                Mux(
+                    kind == MaskKind.BITS.value,
+                    (r.mask_length + (config.data_bits - 1)) >> (config.data_bits.bit_length() - 1),
+                    0,
+                )
+            ),
         ]
         low = word_bytes.bit_length() - 1
         unaligned = Cat(getattr(r, name)[:low] for name in ("q", "k", "v", "output")).any()
@@ -304,20 +339,29 @@ class Inf2Accelerator(wiring.Component):
         m.submodules.fetcher = fetcher = RowFetcher(config, length_bits)
         wiring.connect(m, fetcher.request, reader.request)
         m.d.comb += [
-            fetcher.start.eq(begins), fetcher.groups.eq(groups), fetcher.mask_words.eq(mask_words),
-            *(getattr(fetcher, name).eq(getattr(r, name)) for name in (
-                "q", "k", "v", "new_k", "new_v", "mask", "tokens", "new_tokens", "arrived_k", "arrived_v")),
+            fetcher.start.eq(begins),
+            fetcher.groups.eq(groups),
+            fetcher.mask_words.eq(mask_words),
+            *(
+                getattr(fetcher, name).eq(getattr(r, name))
+                for name in ("q", "k", "v", "new_k", "new_v", "mask", "tokens", "new_tokens", "arrived_k", "arrived_v")
+            ),
         ]
 
         # Commands to the parts: one each, two for the products.
         m.submodules.gemv = gemv = Inf2Gemv(config.gemv)
         m.submodules.shuffle = shuffle = TileShuffle(
-            word_bits=config.data_bits, lanes=lanes, groups=config.row_words, blocks=blocks, token_bits=tokens)
+            word_bits=config.data_bits, lanes=lanes, groups=config.row_words, blocks=blocks, token_bits=tokens
+        )
         m.submodules.softmax = softmax = Inf2Softmax(config.softmax)
         seen = Signal()
         m.d.sync += seen.eq(~begins & (seen | offered))
-        for name, port, count in (("products", gemv.command, 2), ("tiles", shuffle.job, 2), ("row", softmax.row, 1),
-                                  ("write", writer.request, 1)):
+        for name, port, count in (
+            ("products", gemv.command, 2),
+            ("tiles", shuffle.job, 2),
+            ("row", softmax.row, 1),
+            ("write", writer.request, 1),
+        ):
             left = Signal(range(count + 1), name=f"{name}_left")
             m.d.comb += port.valid.eq((left != 0) & (seen if name == "write" else 1))
             with m.If(begins):
@@ -328,20 +372,53 @@ class Inf2Accelerator(wiring.Component):
             if name == "products":
                 m.d.comb += [Value.cast(port.p.mode).eq(second), port.p.tokens.eq(row), port.p.head_dim.eq(r.head_dim)]
             elif name == "tiles":
-                m.d.comb += [port.p.tokens.eq(row), port.p.groups.eq(groups), port.p.spread.eq(second),
-                             port.p.block.eq(Mux(second, turn_sv, turn))]
+                m.d.comb += [
+                    port.p.tokens.eq(row),
+                    port.p.groups.eq(groups),
+                    port.p.spread.eq(second),
+                    port.p.block.eq(Mux(second, turn_sv, turn)),
+                ]
             elif name == "row":
                 m.d.comb += port.p.tokens.eq(row)
             else:
                 m.d.comb += [port.p.address.eq(r.output), port.p.bytes.eq(r.head_dim * (config.gemv.io.width // 8))]
 
-        self._route(m, reader.data, shuffle, gemv, softmax, begins=begins, failed=failed, mask=(kind, edge, mask_words),
-                    groups=groups, row_tiles=row_tiles, turns=(turn, turn_sv), output=writer.data, offered=offered,
-                    dropped=dropped)
+        self._route(
+            m,
+            reader.data,
+            shuffle,
+            gemv,
+            softmax,
+            begins=begins,
+            failed=failed,
+            mask=(kind, edge, mask_words),
+            groups=groups,
+            row_tiles=row_tiles,
+            turns=(turn, turn_sv),
+            output=writer.data,
+            offered=offered,
+            dropped=dropped,
+        )
         return m
 
-    def _route(self, m, source, shuffle, gemv, softmax, *, begins, failed, mask, groups, row_tiles, turns, output,
-               offered, dropped):
+    def _route(
+        self,
+        m,
+        source,
+        shuffle,
+        gemv,
+        softmax,
+        *,
+        begins,
+        failed,
+        mask,
+        groups,
+        row_tiles,
+        turns,
+        output,
+        offered,
+        dropped,
+    ):
         """Words of the memory to the parts, and the results of the parts to each other."""
         config = self._config
         lanes, blocks = config.lanes, config.gemv.blocks
@@ -353,8 +430,11 @@ class Inf2Accelerator(wiring.Component):
 
         # Consumers of a vector: the blocks with an output tile.
         def chosen(first, count):
-            return Cat((Const(n, first.shape()) - first)[:len(first)] < count for n in range(blocks)) if blocks > 1 \
+            return (
+                Cat((Const(n, first.shape()) - first)[: len(first)] < count for n in range(blocks))
+                if blocks > 1
                 else Const(1, 1)
+            )
 
         # Words that come from the memory: query, mask, then K and V.
         with m.If(source.valid & source.ready & source.p.error):
@@ -402,8 +482,10 @@ class Inf2Accelerator(wiring.Component):
             whole.eq((place == wide - 1) | result.p.last),
             queue.i.valid.eq(scores & result.valid & whole),
             # All words have come before the first output. If one had an error, the output is dropped.
-            offered.eq(~scores & result.valid & ~failed), dropped.eq(~scores & result.valid & failed & result.p.last),
-            output.valid.eq(offered), output.payload.eq(result.p.data),
+            offered.eq(~scores & result.valid & ~failed),
+            dropped.eq(~scores & result.valid & failed & result.p.last),
+            output.valid.eq(offered),
+            output.payload.eq(result.p.data),
             result.ready.eq(Mux(scores, ~whole | queue.i.ready, failed | output.ready)),
             moves.eq(scores & result.valid & result.ready),
             masks.next.eq(moves),
@@ -412,20 +494,24 @@ class Inf2Accelerator(wiring.Component):
             for n in range(wide):
                 with m.Case(n):
                     m.d.comb += [
-                        queue.i.p.data.eq(Cat(held[:n * lanes * width], result.p.data)),
-                        queue.i.p.mask.eq(Cat(held_bits[:n * lanes], masks.masked)),
+                        queue.i.p.data.eq(Cat(held[: n * lanes * width], result.p.data)),
+                        queue.i.p.mask.eq(Cat(held_bits[: n * lanes], masks.masked)),
                     ]
                     if n < wide - 1:
                         with m.If(moves):
-                            m.d.sync += [held.word_select(n, lanes * width).eq(result.p.data),
-                                         held_bits.word_select(n, lanes).eq(masks.masked)]
+                            m.d.sync += [
+                                held.word_select(n, lanes * width).eq(result.p.data),
+                                held_bits.word_select(n, lanes).eq(masks.masked),
+                            ]
         with m.If(begins):
             m.d.sync += [scores.eq(1), place.eq(0)]
         with m.Elif(moves):
             m.d.sync += [place.eq(Mux(whole, 0, place + 1)), scores.eq(~result.p.last)]
         m.d.comb += [
-            softmax.score.valid.eq(queue.o.valid), queue.o.ready.eq(softmax.score.ready),
-            softmax.score.p.data.eq(queue.o.p.data), softmax.score.p.mask.eq(queue.o.p.mask),
+            softmax.score.valid.eq(queue.o.valid),
+            queue.o.ready.eq(softmax.score.ready),
+            softmax.score.p.data.eq(queue.o.p.data),
+            softmax.score.p.mask.eq(queue.o.p.mask),
         ]
 
     def _weights(self, m, softmax, begins, row_tiles):

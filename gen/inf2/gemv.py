@@ -25,7 +25,9 @@ def _job(config):
     """A block's share of a command: output tiles, tiles of products, outputs of the last output tile, products of the last
     tile of products. ``ends``: the last output tile of the command is the block's."""
     lanes, tiles = range(config.lanes + 1), range(config.max_tiles + 1)
-    return data.StructLayout({"sv": 1, "outs": tiles, "steps": tiles, "last_outs": lanes, "last_steps": lanes, "ends": 1})
+    return data.StructLayout(
+        {"sv": 1, "outs": tiles, "steps": tiles, "last_outs": lanes, "last_steps": lanes, "ends": 1}
+    )
 
 
 def _tile(config):
@@ -35,9 +37,19 @@ def _tile(config):
     its vector, and whether no other tile needs it. ``ends``: its result is the last of the command.
     """
     lanes = range(config.lanes + 1)
-    return data.StructLayout({"sv": 1, "outs": lanes, "steps": lanes, "first": 1, "last": 1,
-                              "slot": range(max(2, config.slots)), "offset": range(config.vector_beats), "release": 1,
-                              "ends": 1})
+    return data.StructLayout(
+        {
+            "sv": 1,
+            "outs": lanes,
+            "steps": lanes,
+            "first": 1,
+            "last": 1,
+            "slot": range(max(2, config.slots)),
+            "offset": range(config.vector_beats),
+            "release": 1,
+            "ends": 1,
+        }
+    )
 
 
 class _TileWalker(wiring.Component):
@@ -53,17 +65,20 @@ class _TileWalker(wiring.Component):
         out, step = (Signal(range(self._config.max_tiles), name=name) for name in ("out", "step"))
         last_out, last_step, moves = Signal(), Signal(), Signal()
         m.d.comb += [
-            last_out.eq(out == job.outs - 1), last_step.eq(step == job.steps - 1),
+            last_out.eq(out == job.outs - 1),
+            last_step.eq(step == job.steps - 1),
             self.o.valid.eq(self.i.valid),
             moves.eq(self.i.valid & self.o.ready),
             self.i.ready.eq(moves & last_out & last_step),
             tile.sv.eq(job.sv),
             tile.outs.eq(Mux(last_out, job.last_outs, lanes)),
             tile.steps.eq(Mux(last_step, job.last_steps, lanes)),
-            tile.first.eq(step == 0), tile.last.eq(last_step),
+            tile.first.eq(step == 0),
+            tile.last.eq(last_step),
             tile.slot.eq(Mux(job.sv, out, 0)),
             # The last output tile that needs a vector frees it. The vectors behind it then move up.
-            tile.offset.eq(Mux(job.sv | last_out, 0, step)), tile.release.eq(last_out),
+            tile.offset.eq(Mux(job.sv | last_out, 0, step)),
+            tile.release.eq(last_out),
             tile.ends.eq(job.ends & last_out & last_step),
         ]
         with m.If(moves):
@@ -101,12 +116,14 @@ class GemvBlock(wiring.Component):
     def __init__(self, config):
         self.config = config
         beat = payload(config.beat_layout)
-        super().__init__({
-            "job": In(stream.Signature(_job(config))),
-            "vector": In(stream.Signature(beat)),
-            "matrix": In(stream.Signature(beat)),
-            "result": Out(stream.Signature(payload(config.result_layout))),
-        })
+        super().__init__(
+            {
+                "job": In(stream.Signature(_job(config))),
+                "vector": In(stream.Signature(beat)),
+                "matrix": In(stream.Signature(beat)),
+                "result": Out(stream.Signature(payload(config.result_layout))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -119,19 +136,24 @@ class GemvBlock(wiring.Component):
         wiring.connect(m, wiring.flipped(self.job), jobs.i)
         wiring.connect(m, jobs.o, walker.i)
         m.d.comb += [
-            loads.i.payload.eq(walker.o.payload), tiles.i.payload.eq(walker.o.payload),
-            loads.i.valid.eq(walker.o.valid & tiles.i.ready), tiles.i.valid.eq(walker.o.valid & loads.i.ready),
+            loads.i.payload.eq(walker.o.payload),
+            tiles.i.payload.eq(walker.o.payload),
+            loads.i.valid.eq(walker.o.valid & tiles.i.ready),
+            tiles.i.valid.eq(walker.o.valid & loads.i.ready),
             walker.o.ready.eq(loads.i.ready & tiles.i.ready),
         ]
         columns, rows = self._load(m, loads.o)
-        m.submodules.lanes = lanes = LaneSums(config.io, config.window, config.lanes, tag=self._tag,
-                                              fabric=config.fabric)
+        m.submodules.lanes = lanes = LaneSums(
+            config.io, config.window, config.lanes, tag=self._tag, fabric=config.fabric
+        )
         self._multiply(m, tiles.o, columns, rows, lanes)
         if platform == "formal":
             turn, sums, results = (m.submodules[name] for name in ("transpose", "sums", "results"))
             m.d.comb += [
-                Assert(~turn.i.valid | ((turn.i.p.columns != 0) & (turn.i.p.columns <= config.lanes)),
-                       "GemvBlock: a tile of the buffer has columns"),
+                Assert(
+                    ~turn.i.valid | ((turn.i.p.columns != 0) & (turn.i.p.columns <= config.lanes)),
+                    "GemvBlock: a tile of the buffer has columns",
+                ),
                 Assert(~sums.i.valid | sums.i.ready, "GemvBlock: the sums of a tile find a place"),
                 Assert(~results.i.valid | results.i.ready, "GemvBlock: finished outputs find a place"),
             ]
@@ -158,8 +180,9 @@ class GemvBlock(wiring.Component):
             turn.i.p.last.eq(last),
             bypass.i.valid.eq(given & sv),
             # Elements behind the head dimension are not of V.
-            bypass.i.payload.eq(Cat(Mux(tile.p.outs > n, self.matrix.payload.word_select(n, width), 0)
-                                    for n in range(config.lanes))),
+            bypass.i.payload.eq(
+                Cat(Mux(tile.p.outs > n, self.matrix.payload.word_select(n, width), 0) for n in range(config.lanes))
+            ),
             self.matrix.ready.eq(tile.valid & Mux(sv, bypass.i.ready, turn.i.ready)),
             moves.eq(self.matrix.valid & self.matrix.ready),
             tile.ready.eq(moves & last),
@@ -181,7 +204,9 @@ class GemvBlock(wiring.Component):
         m.d.comb += [
             fetch.eq(tile.valid & (vectors.available > tile.p.offset) & (~fetched | takes)),
             tile.ready.eq(fetch),
-            vectors.read.eq(fetch), vectors.offset.eq(tile.p.offset), vectors.release.eq(fetch & tile.p.release),
+            vectors.read.eq(fetch),
+            vectors.offset.eq(tile.p.offset),
+            vectors.release.eq(fetch & tile.p.release),
         ]
         with m.If(fetch):
             m.d.sync += [fetched.eq(1), fetched_tile.eq(tile.p)]
@@ -189,13 +214,16 @@ class GemvBlock(wiring.Component):
             m.d.sync += fetched.eq(0)
 
         active, now = Signal(), Signal(_tile(config), reset_less=True)
-        vector, element = (Signal(bits, reset_less=True, name=name) for bits, name in
-                           ((config.lanes * width, "beat"), (width, "element")))
+        vector, element = (
+            Signal(bits, reset_less=True, name=name)
+            for bits, name in ((config.lanes * width, "beat"), (width, "element"))
+        )
         step, last, issue, done, free = Signal(range(config.lanes)), Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
             last.eq(step == now.steps - 1),
             issue.eq(active & Mux(now.sv, rows.valid, columns.valid) & (~last | free)),
-            rows.ready.eq(issue & now.sv), columns.ready.eq(issue & ~now.sv),
+            rows.ready.eq(issue & now.sv),
+            columns.ready.eq(issue & ~now.sv),
             done.eq(issue & last),
             takes.eq(fetched & (~active | done)),
         ]
@@ -208,9 +236,14 @@ class GemvBlock(wiring.Component):
                 m.d.sync += [vector.eq(vector >> width), step.eq(step + 1)]
         m.d.sync += element.eq(vector[:width])
         m.d.comb += [
-            lanes.valid.eq(issue), lanes.first.eq(step == 0), lanes.last.eq(last), lanes.element.eq(element),
+            lanes.valid.eq(issue),
+            lanes.first.eq(step == 0),
+            lanes.last.eq(last),
+            lanes.element.eq(element),
             lanes.data.eq(Mux(now.sv, rows.payload, Value.cast(columns.p.column))),
-            lanes.tag_in.slot.eq(now.slot), lanes.tag_in.first.eq(now.first), lanes.tag_in.last.eq(now.last),
+            lanes.tag_in.slot.eq(now.slot),
+            lanes.tag_in.first.eq(now.first),
+            lanes.tag_in.last.eq(now.last),
             lanes.tag_in.ends.eq(now.ends),
         ]
         self._add(m, lanes, done, free)
@@ -225,11 +258,14 @@ class GemvBlock(wiring.Component):
         sums_bits = count * acc.width
         # Sums that pass the lanes must have a place behind them.
         places = 3 + -(-(LaneSums.LATENCY + 4) // count)
-        m.submodules.sums = sums = StreamFIFO(data.StructLayout({"sums": sums_bits, "tag": self._tag}), places,
-                                              output_register=False)
+        m.submodules.sums = sums = StreamFIFO(
+            data.StructLayout({"sums": sums_bits, "tag": self._tag}), places, output_register=False
+        )
         held = Signal(range(places + 1))
         m.d.comb += [
-            sums.i.valid.eq(lanes.output_valid), sums.i.p.sums.eq(lanes.output), sums.i.p.tag.eq(lanes.tag),
+            sums.i.valid.eq(lanes.output_valid),
+            sums.i.p.sums.eq(lanes.output),
+            sums.i.p.tag.eq(lanes.tag),
             free.eq(held != places),
         ]
         m.d.sync += held.eq(held + begins - (sums.o.valid & sums.o.ready))
@@ -244,10 +280,10 @@ class GemvBlock(wiring.Component):
         with m.If(moves):
             m.d.sync += lane.eq(Mux(sums.o.ready, 0, lane + 1))
 
-        index = lane[:(count - 1).bit_length()]
+        index = lane[: (count - 1).bit_length()]
         m.submodules.outputs = outputs = Memory(shape=acc.width, depth=config.slots * count, init=[])
         read, write = outputs.read_port(), outputs.write_port()
-        address = Cat(index, tag.slot)[:len(read.addr)]
+        address = Cat(index, tag.slot)[: len(read.addr)]
         m.d.comb += [read.en.eq(within & ~tag.first), read.addr.eq(address)]
         value = Signal(acc.width, reset_less=True)
         m.d.sync += value.eq(sums.o.p.sums.word_select(index, acc.width))
@@ -258,12 +294,16 @@ class GemvBlock(wiring.Component):
         last = register(m, tag.last, "sum_last", 1 + depth)
         ends = register(m, tag.ends, "sum_ends", 1 + depth)
         final = register(m, lane == count - 1, "sum_final", 1 + depth)
-        m.d.comb += [write.en.eq(valid & ~last), write.addr.eq(register(m, address, "sum_address", 1 + depth)),
-                     write.data.eq(total)]
+        m.d.comb += [
+            write.en.eq(valid & ~last),
+            write.addr.eq(register(m, address, "sum_address", 1 + depth)),
+            write.data.eq(total),
+        ]
 
         # Results leave when all their lanes are there. A place is kept for them from their first lane on.
-        m.submodules.results = results = StreamFIFO(payload(config.result_layout), config.result_beats,
-                                                    output_register=False)
+        m.submodules.results = results = StreamFIFO(
+            payload(config.result_layout), config.result_beats, output_register=False
+        )
         wiring.connect(m, results.o, wiring.flipped(self.result))
         waiting, starts = Signal(range(config.result_beats + 1)), Signal()
         m.d.comb += [starts.eq(within & (lane == 0) & tag.last), enough.eq(waiting != config.result_beats)]
@@ -275,7 +315,7 @@ class GemvBlock(wiring.Component):
             ends, final = register(m, ends, "result_ends"), register(m, final, "result_final")
         beat = Signal(count * io.width, reset_less=True)
         with m.If(shown_valid):
-            m.d.sync += beat.eq(Cat(beat[io.width:], shown))
+            m.d.sync += beat.eq(Cat(beat[io.width :], shown))
         m.d.comb += [
             results.i.valid.eq(register(m, shown_valid & final, "beat_valid", keep=True)),
             results.i.p.data.eq(beat),
@@ -345,7 +385,9 @@ class Inf2Gemv(wiring.Component):
         wiring.connect(m, wiring.flipped(self.command), commands.i)
         command = commands.o.p
         size = range(max(config.max_tokens, config.max_head_dim) + lanes)
-        outs, steps, all_outs, all_steps = (Signal(size, name=name) for name in ("outs", "steps", "all_outs", "all_steps"))
+        outs, steps, all_outs, all_steps = (
+            Signal(size, name=name) for name in ("outs", "steps", "all_outs", "all_steps")
+        )
         fires = Signal()
         sv = Value.cast(command.mode)
         some = command.tokens.any() & command.head_dim.any()
@@ -362,7 +404,9 @@ class Inf2Gemv(wiring.Component):
             m.d.comb += [
                 rank.eq(n - turn),
                 selected.eq(outs > rank),
-                job.sv.eq(sv), job.outs.eq((outs + (config.blocks - 1) - rank) >> bits), job.steps.eq(steps),
+                job.sv.eq(sv),
+                job.outs.eq((outs + (config.blocks - 1) - rank) >> bits),
+                job.steps.eq(steps),
                 job.ends.eq((outs - 1)[:bits] == rank),
                 job.last_outs.eq(Mux(job.ends, _rest(all_outs, shift), lanes)),
                 job.last_steps.eq(_rest(all_steps, shift)),
@@ -382,8 +426,11 @@ class Inf2Gemv(wiring.Component):
         with m.Switch(turn):
             for n, block in enumerate(blocks):
                 with m.Case(n):
-                    m.d.comb += [results.i.valid.eq(block.result.valid), results.i.payload.eq(block.result.payload),
-                                 block.result.ready.eq(results.i.ready)]
+                    m.d.comb += [
+                        results.i.valid.eq(block.result.valid),
+                        results.i.payload.eq(block.result.payload),
+                        block.result.ready.eq(results.i.ready),
+                    ]
         if len(blocks) > 1:
             with m.If(results.i.valid & results.i.ready):
                 m.d.sync += turn.eq(turn + 1)

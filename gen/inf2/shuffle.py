@@ -47,12 +47,19 @@ class TileShuffle(wiring.Component):
         self._word_bits, self._lanes, self._groups = word_bits, lanes, groups
         self._block = range(max(blocks, 2))
         self._blocks = blocks
-        super().__init__({
-            "job": In(stream.Signature(data.StructLayout(
-                {"tokens": token_bits, "groups": range(groups + 1), "block": self._block, "spread": 1}))),
-            "i": In(stream.Signature(word_bits)),
-            "o": Out(stream.Signature(data.StructLayout({"word": word_bits, "block": self._block}))),
-        })
+        super().__init__(
+            {
+                "job": In(
+                    stream.Signature(
+                        data.StructLayout(
+                            {"tokens": token_bits, "groups": range(groups + 1), "block": self._block, "spread": 1}
+                        )
+                    )
+                ),
+                "i": In(stream.Signature(word_bits)),
+                "o": Out(stream.Signature(data.StructLayout({"word": word_bits, "block": self._block}))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -80,21 +87,32 @@ class TileShuffle(wiring.Component):
             ends.eq(group == job.groups - 1),
             closes.eq(accept & ends & (row == rows - 1)),
             completes.eq(closes << half),
-            write.en.eq(accept), write.addr.eq(Cat(place, half)), write.data.eq(self.i.payload),
+            write.en.eq(accept),
+            write.addr.eq(Cat(place, half)),
+            write.data.eq(self.i.payload),
         ]
         with m.If(self.job.valid & self.job.ready):
             m.d.sync += [active.eq(1), job.eq(self.job.payload)]
         with m.If(accept):
             m.d.sync += [place.eq(place + 1), group.eq(Mux(ends, 0, group + 1)), row.eq(row + ends)]
         with m.If(closes):
-            m.d.sync += [place.eq(0), row.eq(0), half.eq(~half), job.tokens.eq(job.tokens - rows),
-                         active.eq(job.tokens != rows)]
+            m.d.sync += [
+                place.eq(0),
+                row.eq(0),
+                half.eq(~half),
+                job.tokens.eq(job.tokens - rows),
+                active.eq(job.tokens != rows),
+            ]
             if self._blocks > 1:
                 m.d.sync += job.block.eq(job.block + ~job.spread)
             for n, one in enumerate(tiles):
                 with m.If(half == n):
-                    m.d.sync += [one.rows.eq(rows), one.groups.eq(job.groups), one.block.eq(job.block),
-                                 one.spread.eq(job.spread)]
+                    m.d.sync += [
+                        one.rows.eq(rows),
+                        one.groups.eq(job.groups),
+                        one.block.eq(job.block),
+                        one.spread.eq(job.spread),
+                    ]
 
         # Words leave: the read port holds the word that is offered.
         front, token, word, at = Signal(), Signal(range(lanes)), Signal(range(self._groups)), Signal(place_bits)
@@ -108,8 +126,11 @@ class TileShuffle(wiring.Component):
             last_row.eq(token == now.rows - 1),
             last.eq(last_row & (word == now.groups - 1)),
             releases.eq((reads & last) << front),
-            read.en.eq(reads), read.addr.eq(Cat(at, front)),
-            output.i.valid.eq(waits), output.i.p.word.eq(read.data), output.i.p.block.eq(block),
+            read.en.eq(reads),
+            read.addr.eq(Cat(at, front)),
+            output.i.valid.eq(waits),
+            output.i.p.word.eq(read.data),
+            output.i.p.block.eq(block),
         ]
         m.d.sync += waits.eq(reads | (waits & ~output.i.ready))
         with m.If(reads):

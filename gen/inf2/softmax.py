@@ -80,7 +80,8 @@ class Inf2Softmax(wiring.Component):
             self._divide(m, platform, weights_out, scales.o)
         else:
             m.submodules.results = results = StreamFIFO(
-                payload(config.result_layout), self._in_flight(self.latency["weight"]), output_register=False)
+                payload(config.result_layout), self._in_flight(self.latency["weight"]), output_register=False
+            )
             wiring.connect(m, results.o, wiring.flipped(self.result))
             m.submodules.sums = sums = StreamFIFO(payload(config.sum_layout), slots)
             wiring.connect(m, sums.o, wiring.flipped(self.sum))
@@ -97,7 +98,9 @@ class Inf2Softmax(wiring.Component):
             m.d.sync += [later.eq(one) for one, later in zip(flying, flying[1:], strict=False)]
             m.d.comb += [
                 Assert(~queue.i.valid | queue.i.ready, f"Inf2Softmax: what reaches {name} finds a place"),
-                Assert(taken == queue.level + sum(flying[1:]), f"Inf2Softmax: places of {name} are on the way or taken"),
+                Assert(
+                    taken == queue.level + sum(flying[1:]), f"Inf2Softmax: places of {name} are on the way or taken"
+                ),
                 Assert(taken <= count, f"Inf2Softmax: no more places of {name} are taken than there are"),
             ]
             if name == "sums":
@@ -131,10 +134,13 @@ class Inf2Softmax(wiring.Component):
         """Input and output of a store of beats between two passes: a queue here, or two ports."""
         config = self._config
         if not config.streamed:
-            m.submodules[f"{name}_store"] = store = StreamFIFO(payload(layout), config.store_beats, output_register=False)
+            m.submodules[f"{name}_store"] = store = StreamFIFO(
+                payload(layout), config.store_beats, output_register=False
+            )
             return store.i, store.o
-        m.submodules[f"{name}_store"] = out = StreamFIFO(payload(layout), self._in_flight(self.latency["weight"]),
-                                                         output_register=False)
+        m.submodules[f"{name}_store"] = out = StreamFIFO(
+            payload(layout), self._in_flight(self.latency["weight"]), output_register=False
+        )
         wiring.connect(m, out.o, wiring.flipped(getattr(self, f"kept_{name}")))
         return out.i, wiring.flipped(getattr(self, f"again_{name}"))
 
@@ -159,7 +165,8 @@ class Inf2Softmax(wiring.Component):
         first, last, free, moves = (Signal(name=name) for name in ("first", "last", "free", "moves"))
         m.d.comb += [
             count.eq((tokens + (lanes - 1)) >> bits),
-            first.eq(beat == 0), last.eq(beat == count - 1),
+            first.eq(beat == 0),
+            last.eq(beat == count - 1),
             self.score.ready.eq(rows.o.valid & tokens.any() & store.ready & (free | ~last)),
             moves.eq(self.score.valid & self.score.ready),
             rows.o.ready.eq((moves & last) | ~tokens.any()),
@@ -174,18 +181,36 @@ class Inf2Softmax(wiring.Component):
             behind = last & rest.any() & (rest <= lane) if lane else Const(0, 1)
             given = self.score.p.data.word_select(lane, fmt.width)
             m.d.comb += kept.word_select(lane, fmt.width).eq(
-                Mux(behind, fmt.negative_infinity, Mux(self.score.p.mask[lane], rule.mask_bits, given)))
+                Mux(behind, fmt.negative_infinity, Mux(self.score.p.mask[lane], rule.mask_bits, given))
+            )
         m.submodules.maximum = unit = self._maximum
         m.d.comb += [
-            store.valid.eq(moves), store.p.data.eq(kept), store.p.last.eq(last),
-            unit.valid.eq(moves), unit.first.eq(first), unit.last.eq(last), unit.data.eq(kept),
-            maxima.i.valid.eq(unit.output_valid), maxima.i.payload.eq(unit.maximum),
-            free.eq(self._places(m, "maxima", config.row_slots, moves & last, maxima.o.valid & maxima.o.ready,
-                                 queue="maxima", depth=unit.latency)),
+            store.valid.eq(moves),
+            store.p.data.eq(kept),
+            store.p.last.eq(last),
+            unit.valid.eq(moves),
+            unit.first.eq(first),
+            unit.last.eq(last),
+            unit.data.eq(kept),
+            maxima.i.valid.eq(unit.output_valid),
+            maxima.i.payload.eq(unit.maximum),
+            free.eq(
+                self._places(
+                    m,
+                    "maxima",
+                    config.row_slots,
+                    moves & last,
+                    maxima.o.valid & maxima.o.ready,
+                    queue="maxima",
+                    depth=unit.latency,
+                )
+            ),
         ]
         if platform == "formal":
             self._check_frames(m, "maximum", moves, first, valid=moves, begins=first, ends=last, depth=0)
-            m.d.comb += Assert((beat == 0) | (rows.o.valid & (beat < count)), "Inf2Softmax: a beat that is due is of a row")
+            m.d.comb += Assert(
+                (beat == 0) | (rows.o.valid & (beat < count)), "Inf2Softmax: a beat that is due is of a row"
+            )
 
     def _find_weights(self, m, platform, scores, maxima, store, sums):
         """Second pass. ``sums`` is a queue that gets something of every row: what divides its weights, or their sum."""
@@ -199,11 +224,24 @@ class Inf2Softmax(wiring.Component):
             gives = leaves.valid & leaves.ready
         else:
             room, gives = config.store_beats, self._weights_leave(m)
-        place = self._places(m, "weights", room, issue, gives, queue="weight_store" if config.divides else "results",
-                             depth=latency["weight"])
-        row = self._places(m, "sums", config.row_slots, issue & scores.p.last, sums.o.valid & sums.o.ready,
-                           queue="scales" if config.divides else "sums",
-                           depth=latency["weight"] + latency["sum"] + latency.get("scale", 0))
+        place = self._places(
+            m,
+            "weights",
+            room,
+            issue,
+            gives,
+            queue="weight_store" if config.divides else "results",
+            depth=latency["weight"],
+        )
+        row = self._places(
+            m,
+            "sums",
+            config.row_slots,
+            issue & scores.p.last,
+            sums.o.valid & sums.o.ready,
+            queue="scales" if config.divides else "sums",
+            depth=latency["weight"] + latency["sum"] + latency.get("scale", 0),
+        )
         m.d.comb += [
             issue.eq(scores.valid & maxima.valid & place & (row | ~scores.p.last)),
             scores.ready.eq(maxima.valid & place & (row | ~scores.p.last)),
@@ -213,26 +251,40 @@ class Inf2Softmax(wiring.Component):
             m.d.sync += first.eq(scores.p.last)
 
         depth = latency["weight"]
-        given, top = register(m, scores.p.data, "given"), register(
-            m, weight_maximum(m, maxima.payload, score=score, fabric=config.fabric), "top")
+        given, top = (
+            register(m, scores.p.data, "given"),
+            register(m, weight_maximum(m, maxima.payload, score=score, fabric=config.fabric), "top"),
+        )
         weights = Signal(lanes * io.width, name="weights")
         for number in range(lanes // WeightLanes(config).lanes):
             unit = WeightLanes(config)
             m.submodules[f"weights_{number}"] = shared(platform, unit, "weights", part=True)
-            m.d.comb += [unit.maximum.eq(top), unit.data.eq(given.word_select(number, len(unit.data))),
-                         weights.word_select(number, len(unit.weights)).eq(unit.weights)]
+            m.d.comb += [
+                unit.maximum.eq(top),
+                unit.data.eq(given.word_select(number, len(unit.data))),
+                weights.word_select(number, len(unit.weights)).eq(unit.weights),
+            ]
         valid = register(m, issue, "weights_valid", depth, keep=True)
-        begins, ends = (register(m, value, name, depth) for value, name in ((first, "weights_first"),
-                                                                            (scores.p.last, "weights_last")))
+        begins, ends = (
+            register(m, value, name, depth)
+            for value, name in ((first, "weights_first"), (scores.p.last, "weights_last"))
+        )
         m.submodules.sum_unit = total = self._sum
         m.d.comb += [
-            store.valid.eq(valid), store.p.data.eq(weights), store.p.last.eq(ends),
-            total.valid.eq(valid), total.first.eq(begins), total.last.eq(ends), total.data.eq(weights),
+            store.valid.eq(valid),
+            store.p.data.eq(weights),
+            store.p.last.eq(ends),
+            total.valid.eq(valid),
+            total.first.eq(begins),
+            total.last.eq(ends),
+            total.data.eq(weights),
         ]
         if platform == "formal":
             self._check_frames(m, "sum", issue, first, valid=valid, begins=begins, ends=ends, depth=depth)
         if config.divides:
-            scale = row_scale(m, total.sum, rule=rule, depth=config.reciprocal_depth, fabric=config.fabric, name="scale_")
+            scale = row_scale(
+                m, total.sum, rule=rule, depth=config.reciprocal_depth, fabric=config.fabric, name="scale_"
+            )
             m.d.comb += [
                 sums.i.valid.eq(register(m, total.output_valid, "scale_valid", config.reciprocal_depth, keep=True)),
                 Value.cast(sums.i.payload).eq(scale),
@@ -242,9 +294,12 @@ class Inf2Softmax(wiring.Component):
             together = latency["weight"] + latency["sum"] + 1
             m.submodules.tops = tops = StreamFIFO(score.width, min(config.row_slots, together))
             m.d.comb += [
-                tops.i.valid.eq(maxima.valid & maxima.ready), tops.i.payload.eq(maxima.payload),
+                tops.i.valid.eq(maxima.valid & maxima.ready),
+                tops.i.payload.eq(maxima.payload),
                 tops.o.ready.eq(total.output_valid),
-                sums.i.valid.eq(total.output_valid), sums.i.p.maximum.eq(tops.o.payload), sums.i.p.sum.eq(total.sum),
+                sums.i.valid.eq(total.output_valid),
+                sums.i.p.maximum.eq(tops.o.payload),
+                sums.i.p.sum.eq(total.sum),
             ]
 
     def _weights_leave(self, m):
@@ -261,19 +316,26 @@ class Inf2Softmax(wiring.Component):
         m.submodules.results = results = StreamFIFO(payload(config.result_layout), room, output_register=False)
         wiring.connect(m, results.o, wiring.flipped(self.result))
         issue = Signal(name="divide")
-        place = self._places(m, "results", room, issue, self.result.valid & self.result.ready, queue="results",
-                             depth=depth)
+        place = self._places(
+            m, "results", room, issue, self.result.valid & self.result.ready, queue="results", depth=depth
+        )
         m.d.comb += [
             issue.eq(weights.valid & scales.valid & place),
             weights.ready.eq(scales.valid & place),
             scales.ready.eq(issue & weights.p.last),
         ]
-        given, scale = register(m, weights.p.data, "given_weights"), register(m, Value.cast(scales.payload), "given_scale")
+        given, scale = (
+            register(m, weights.p.data, "given_weights"),
+            register(m, Value.cast(scales.payload), "given_scale"),
+        )
         for lane in range(lanes):
             unit = QuotientLane(config)
             m.submodules[f"quotient_{lane}"] = shared(platform, unit, "quotient", part=True)
-            m.d.comb += [unit.weight.eq(given.word_select(lane, io.width)), unit.scale.eq(scale),
-                         results.i.p.data.word_select(lane, io.width).eq(unit.result)]
+            m.d.comb += [
+                unit.weight.eq(given.word_select(lane, io.width)),
+                unit.scale.eq(scale),
+                results.i.p.data.word_select(lane, io.width).eq(unit.result),
+            ]
         m.d.comb += [
             results.i.valid.eq(register(m, issue, "results_valid", depth, keep=True)),
             results.i.p.last.eq(register(m, weights.p.last, "results_last", depth)),

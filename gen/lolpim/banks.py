@@ -36,10 +36,16 @@ class BankedMemory(wiring.Component):
     def __init__(self, width, depth, banks):
         self._width, self._depth = width, depth
         self._banks = 1 << (min(banks, depth) - 1).bit_length()
-        super().__init__({
-            "write_en": In(1), "write_addr": In(bits(depth)), "write_data": In(width),
-            "read_en": In(1), "read_addr": In(bits(depth)), "read_data": Out(width),
-        })
+        super().__init__(
+            {
+                "write_en": In(1),
+                "write_addr": In(bits(depth)),
+                "write_data": In(width),
+                "read_en": In(1),
+                "read_addr": In(bits(depth)),
+                "read_data": Out(width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()

@@ -113,8 +113,9 @@ class _Pipeline:
     def __init__(self, m, en, config):
         self.m, self.en, self.valids = m, en, []
         encoding = config.encoding
-        self._head = data.StructLayout({"kind": 2, "code": 4, "line": bits(config.lines + 1),
-                                        "op": encoding.command_fields["op"], "virtual": 1})
+        self._head = data.StructLayout(
+            {"kind": 2, "code": 4, "line": bits(config.lines + 1), "op": encoding.command_fields["op"], "virtual": 1}
+        )
         self._operands = data.StructLayout(encoding.operands)
 
     def stage(self, name, before, valid=None, *, keep=True):
@@ -123,8 +124,10 @@ class _Pipeline:
         is_there, there = Signal(name=f"{name}_valid"), Signal(self._head, name=name)
         kept = Signal(self._operands, name=f"{name}_operands")
         with m.If(self.en):
-            m.d.sync += [is_there.eq(before.valid if valid is None else valid),
-                         *(there[field].eq(before.line[field]) for field in self._HEAD)]
+            m.d.sync += [
+                is_there.eq(before.valid if valid is None else valid),
+                *(there[field].eq(before.line[field]) for field in self._HEAD),
+            ]
             if keep:
                 m.d.sync += kept.eq(before.operands)
         self.valids.append(is_there)
@@ -240,8 +243,10 @@ class DpaDispatcher(wiring.Component):
         begin, refused = Signal(), Signal()
         waits = Signal()
         m.d.comb += [
-            waits.eq((state.releasing & (is_entry | names[Host.RELEASE] | (to_slot & (index[2:] == state.release_slot))))
-                     | (names[Host.START] & (state.busy | (state.failed & ~done_out.i.ready)))),
+            waits.eq(
+                (state.releasing & (is_entry | names[Host.RELEASE] | (to_slot & (index[2:] == state.release_slot))))
+                | (names[Host.START] & (state.busy | (state.failed & ~done_out.i.ready)))
+            ),
             write.ready.eq(~waits),
         ]
         does = write.valid & ~waits
@@ -264,7 +269,7 @@ class DpaDispatcher(wiring.Component):
                 with m.If(is_register & (index == config.slot_address(s, Slot.REQUEST))):
                     m.d.sync += [slot.valid.eq(written[31]), slot.request.eq(written)]
                 with m.If(is_register & (index == config.slot_address(s, Slot.TOKENS))):
-                    m.d.sync += slot.tokens.eq(written[:config.token_bits] - 1)
+                    m.d.sync += slot.tokens.eq(written[: config.token_bits] - 1)
                 with m.If(is_register & (index == config.slot_address(s, Slot.BASE))):
                     m.d.sync += slot.base.eq(written)
                 with m.If(is_register & (index == config.slot_address(s, Slot.SIZE))):
@@ -292,7 +297,7 @@ class DpaDispatcher(wiring.Component):
         """Write the table and the command buffer."""
         config, index, written = self._config, host.index, host.written
         clears, table, buffer_write = release.clears, memories.table, memories.buffer_write
-        line, place = index[bits(config.line_words):], index[:bits(config.line_words)]
+        line, place = index[bits(config.line_words) :], index[: bits(config.line_words)]
         m.d.comb += [
             table.write_en.eq(clears | (host.does & host.is_entry & (index < config.table_entries))),
             table.write_addr.eq(Mux(clears, release.entry, index)),
@@ -341,7 +346,7 @@ class DpaDispatcher(wiring.Component):
             target = Signal(encoding.modifier_fields["target"], name=f"target_{j}")
             product, parts = Signal(signed(_product_bits(self._config)), name=f"product_{j}"), []
             for low in range(0, len(change.index), PART):
-                piece = change.index[low:low + PART]
+                piece = change.index[low : low + PART]
                 part = Signal(signed(encoding.stride_bits + len(piece)), name=f"part_{j}_{low}")
                 with m.If(en):
                     m.d.sync += part.eq(Mux(change.valid, change.stride * piece, 0))
@@ -366,14 +371,18 @@ class DpaDispatcher(wiring.Component):
             pending = Signal(signed(most), name=f"pending_{name}")
             change, total = Signal(signed(most), name=f"change_{name}"), Signal(signed(most), name=f"total_{name}")
             with m.If(en):
-                m.d.sync += [change.eq(sum(Mux(target == t, product, 0) for target, product in products)),
-                             total.eq(pending + change + changed.operands[name])]
+                m.d.sync += [
+                    change.eq(sum(Mux(target == t, product, 0) for target, product in products)),
+                    total.eq(pending + change + changed.operands[name]),
+                ]
             with m.If(en & changed.valid):
                 m.d.sync += pending.eq(Mux(changed.line.kind == ItemKind.MORE, pending + change, 0))
             with m.If(begin):
                 m.d.sync += pending.eq(0)
-            m.d.comb += [summed_operands[name].eq(total),
-                         outside[t].eq(total[encoding.operands[name]:].any())]  # the sign is one of these
+            m.d.comb += [
+                summed_operands[name].eq(total),
+                outside[t].eq(total[encoding.operands[name] :].any()),
+            ]  # the sign is one of these
         return summed._replace(operands=summed_operands), outside
 
     def _owner(self, m, sequencer, pipeline, state, summed, outside, host):
@@ -390,8 +399,12 @@ class DpaDispatcher(wiring.Component):
                 m.d.comb += owner.eq(slot)
         line, before = owned.line, summed.line
         with m.If(en):
-            m.d.sync += [owned_slot.eq(whose), owned_request.eq(owner.request), owned_base.eq(owner.base),
-                         owned_size.eq(owner.size)]
+            m.d.sync += [
+                owned_slot.eq(whose),
+                owned_request.eq(owner.request),
+                owned_base.eq(owner.base),
+                owned_size.eq(owner.size),
+            ]
             with m.If(before.kind == ItemKind.COMMAND):
                 # A request that is released in this clock counts as gone.
                 with m.If(before.virtual & (~owner.valid | (host.release & (whose == host.written)))):
@@ -411,20 +424,21 @@ class DpaDispatcher(wiring.Component):
         found = pipeline.stage("found", read)
         read_request, found_request = Signal(config.request_bits), Signal(config.request_bits)
         passed, passed_entry, looked_up = Signal(), Signal(config.entry_bits), Signal(config.entry_bits)
-        m.d.comb += [
-            entry.eq(owner.base + owned.operands.row),
-            table.read_en.eq(en),
-            table.read_addr.eq(entry),
-        ]
+        m.d.comb += [entry.eq(owner.base + owned.operands.row), table.read_en.eq(en), table.read_addr.eq(entry)]
         with m.If(en):
             m.d.sync += [
-                read_request.eq(Mux(owned.line.virtual, owner.request, 0)), found_request.eq(read_request),
+                read_request.eq(Mux(owned.line.virtual, owner.request, 0)),
+                found_request.eq(read_request),
                 # If an entry is written in the clock in which it is read, the written value is used.
-                passed.eq(table.write_en & (table.write_addr == entry)), passed_entry.eq(table.write_data),
+                passed.eq(table.write_en & (table.write_addr == entry)),
+                passed_entry.eq(table.write_data),
                 looked_up.eq(Mux(passed, passed_entry, table.read_data)),
             ]
-            with m.If((owned.line.kind == ItemKind.COMMAND) & owned.line.virtual
-                      & ((owned.operands.row >= owner.size) | (entry >= config.table_entries))):
+            with m.If(
+                (owned.line.kind == ItemKind.COMMAND)
+                & owned.line.virtual
+                & ((owned.operands.row >= owner.size) | (entry >= config.table_entries))
+            ):
                 m.d.sync += [read.line.kind.eq(ItemKind.END), read.line.code.eq(DispatchError.VIRTUAL)]
         return found, looked_up, found_request
 
@@ -449,7 +463,7 @@ class DpaDispatcher(wiring.Component):
             command_out.i.p.op.eq(line.op),
             command_out.i.p.line.eq(line.line),
             command_out.i.p.request.eq(request),
-            command_out.i.p.row.eq(Mux(line.virtual, looked_up[:config.row_bits], found.operands.row)),
+            command_out.i.p.row.eq(Mux(line.virtual, looked_up[: config.row_bits], found.operands.row)),
             *(command_out.i.p[name].eq(found.operands[name]) for name in OPERANDS if name not in ("row", "slot")),
             done_out.i.valid.eq(ends | host.refused),
             done_out.i.p.code.eq(Mux(host.refused, DispatchError.NOT_CLEARED, code)),

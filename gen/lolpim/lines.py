@@ -23,14 +23,28 @@ def line_layout(encoding):
 
 def slot_layout(config):
     """Registers of a request. ``tokens`` is the number of tokens minus one, signed."""
-    return data.StructLayout({"valid": 1, "request": config.request_bits, "tokens": signed(config.token_bits + 1),
-                              "base": config.virtual_bits, "size": config.size_bits})
+    return data.StructLayout(
+        {
+            "valid": 1,
+            "request": config.request_bits,
+            "tokens": signed(config.token_bits + 1),
+            "base": config.virtual_bits,
+            "size": config.size_bits,
+        }
+    )
 
 
 def loop_layout(config):
     """A loop that begins: its length in lines and its largest index, or flags for the reason why it has none."""
-    return data.StructLayout({"length": config.encoding.loop_fields["length"], "last": config.count_bits, "none": 1,
-                              "no_slot": 1, "too_many": 1})
+    return data.StructLayout(
+        {
+            "length": config.encoding.loop_fields["length"],
+            "last": config.count_bits,
+            "none": 1,
+            "no_slot": 1,
+            "too_many": 1,
+        }
+    )
 
 
 def modifier_layout(encoding):
@@ -43,11 +57,19 @@ def entry_layout(config):
     encoding = config.encoding
     fields = encoding.command_fields
     size = max(loop_layout(config).size, modifier_layout(encoding).size)
-    return data.StructLayout({
-        "code": 4, "is_end": 1, "is_more": 1, "virtual": 1, "begun": fields["loops"], "changed": fields["modifiers"],
-        "op": fields["op"], "operands": data.StructLayout(encoding.operands),
-        "prefix": data.ArrayLayout(unsigned(size), encoding.prefix_words),
-    })
+    return data.StructLayout(
+        {
+            "code": 4,
+            "is_end": 1,
+            "is_more": 1,
+            "virtual": 1,
+            "begun": fields["loops"],
+            "changed": fields["modifiers"],
+            "op": fields["op"],
+            "operands": data.StructLayout(encoding.operands),
+            "prefix": data.ArrayLayout(unsigned(size), encoding.prefix_words),
+        }
+    )
 
 
 class LineStream(wiring.Component):
@@ -73,13 +95,21 @@ class LineStream(wiring.Component):
     def __init__(self, config):
         self._config = config
         lines = bits(config.lines + AHEAD + 2)
-        super().__init__({
-            "send": In(1), "target": In(lines),
-            "address": Out(bits(config.lines)), "read": Out(1), "words": In(line_layout(config.encoding)),
-            "run_slot": In(bits(config.slots) + 1), "owned": In(config.slots),
-            "tokens": In(data.ArrayLayout(signed(config.token_bits + 1), config.slots)),
-            "valid": Out(1), "entry": Out(entry_layout(config)), "take": In(1),
-        })
+        super().__init__(
+            {
+                "send": In(1),
+                "target": In(lines),
+                "address": Out(bits(config.lines)),
+                "read": Out(1),
+                "words": In(line_layout(config.encoding)),
+                "run_slot": In(bits(config.slots) + 1),
+                "owned": In(config.slots),
+                "tokens": In(data.ArrayLayout(signed(config.token_bits + 1), config.slots)),
+                "valid": Out(1),
+                "entry": Out(entry_layout(config)),
+                "take": In(1),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -88,7 +118,7 @@ class LineStream(wiring.Component):
         value_bits = encoding.loop_fields["value"]
         by_tokens = data.StructLayout({**encoding.tokens_fields, "offset": signed(encoding.offset_bits)})
 
-        moves = Signal()                                # all stages move; they wait only for `spare`
+        moves = Signal()  # all stages move; they wait only for `spare`
         line = Signal(len(self.target))
         active, reads = Signal(), Signal()
         m.d.comb += [self.address.eq(line), self.read.eq(moves)]
@@ -113,14 +143,21 @@ class LineStream(wiring.Component):
         missing = Signal(prefixes)
         with m.If(moves):
             m.d.sync += [
-                part_valid.eq(raw_valid), part.code.eq(0), part.is_end.eq(is_end), part.is_more.eq(is_more),
-                part.virtual.eq(command.virtual), part.begun.eq(command.loops), part.changed.eq(command.modifiers),
-                part.op.eq(command.op), *(part.operands[name].eq(command[name]) for name in OPERANDS),
+                part_valid.eq(raw_valid),
+                part.code.eq(0),
+                part.is_end.eq(is_end),
+                part.is_more.eq(is_more),
+                part.virtual.eq(command.virtual),
+                part.begun.eq(command.loops),
+                part.changed.eq(command.modifiers),
+                part.op.eq(command.op),
+                *(part.operands[name].eq(command[name]) for name in OPERANDS),
             ]
             with m.If(~known):
                 m.d.sync += part.code.eq(DispatchError.OPCODE)
-            with m.Elif((command.loops + command.modifiers > prefixes)
-                        | (is_end & (command.loops + command.modifiers != 0))):
+            with m.Elif(
+                (command.loops + command.modifiers > prefixes) | (is_end & (command.loops + command.modifiers != 0))
+            ):
                 m.d.sync += part.code.eq(DispatchError.FORMAT)
             for j in range(prefixes):
                 by = data.View(by_tokens, data.View(data.StructLayout(encoding.loop_fields), raw.prefix[j]).value)
@@ -145,8 +182,11 @@ class LineStream(wiring.Component):
                 m.d.comb += last.eq(Mux(word.by_tokens, divided[j] + by.offset, word.value - 1))
                 loop = Signal(loop_layout(config), name=f"loop_{j}")
                 m.d.comb += [
-                    loop.length.eq(word.length), loop.last.eq(last), loop.none.eq(last < 0),
-                    loop.no_slot.eq(word.by_tokens & missing[j]), loop.too_many.eq(last >= encoding.most_iterations),
+                    loop.length.eq(word.length),
+                    loop.last.eq(last),
+                    loop.none.eq(last < 0),
+                    loop.no_slot.eq(word.by_tokens & missing[j]),
+                    loop.too_many.eq(last >= encoding.most_iterations),
                 ]
                 m.d.sync += ready.prefix[j].eq(Mux(j < part.begun, loop.as_value(), words[j]))
 
@@ -154,8 +194,11 @@ class LineStream(wiring.Component):
         spare_valid, spare = Signal(), Signal(entry_layout(config))
         m.d.comb += moves.eq(~spare_valid | ~ready_valid)
         with m.If(self.take | ~self.valid):
-            m.d.sync += [self.valid.eq(ready_valid | spare_valid), self.entry.eq(Mux(spare_valid, spare, ready)),
-                         spare_valid.eq(0)]
+            m.d.sync += [
+                self.valid.eq(ready_valid | spare_valid),
+                self.entry.eq(Mux(spare_valid, spare, ready)),
+                spare_valid.eq(0),
+            ]
         with m.Elif(ready_valid & ~spare_valid):
             m.d.sync += [spare_valid.eq(1), spare.eq(ready)]
 

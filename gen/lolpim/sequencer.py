@@ -23,21 +23,31 @@ def _sooner(place):
 class ItemKind:
     """Kinds of decoded lines."""
 
-    COMMAND, MORE, END = range(3)   # END: end of the run, by its program or by an error
+    COMMAND, MORE, END = range(3)  # END: end of the run, by its program or by an error
 
 
 def item_layout(config):
     """A decoded line: its command, and its used modifiers with the values of their indices."""
     encoding = config.encoding
-    modifier = data.StructLayout({"valid": 1, "target": encoding.modifier_fields["target"],
-                                  "stride": signed(encoding.stride_bits),
-                                  "index": max(config.count_bits, config.layer_bits, config.token_bits)})
-    return data.StructLayout({
-        "kind": 2, "code": 4, "line": bits(config.lines + 1),
-        "op": encoding.command_fields["op"], "virtual": 1,
-        "operands": data.StructLayout(encoding.operands),
-        "modifiers": data.ArrayLayout(modifier, encoding.prefix_words),
-    })
+    modifier = data.StructLayout(
+        {
+            "valid": 1,
+            "target": encoding.modifier_fields["target"],
+            "stride": signed(encoding.stride_bits),
+            "index": max(config.count_bits, config.layer_bits, config.token_bits),
+        }
+    )
+    return data.StructLayout(
+        {
+            "kind": 2,
+            "code": 4,
+            "line": bits(config.lines + 1),
+            "op": encoding.command_fields["op"],
+            "virtual": 1,
+            "operands": data.StructLayout(encoding.operands),
+            "modifiers": data.ArrayLayout(modifier, encoding.prefix_words),
+        }
+    )
 
 
 class _Place(NamedTuple):
@@ -191,14 +201,26 @@ class LoopSequencer(wiring.Component):
             raise TypeError(f"Configuration must be a DpaDispatcherConfig, not {config!r}")
         self._config = config
         lines = bits(config.lines + 1)
-        super().__init__({
-            "en": In(1), "start": In(1), "first": In(lines), "slot": In(bits(config.slots) + 1), "stop": In(1),
-            "kill": In(1), "running": Out(1), "run_slot": Out(bits(config.slots) + 1),
-            "slots": In(data.ArrayLayout(slot_layout(config), config.slots)),
-            "layer": In(config.layer_bits), "layers": In(config.layer_bits),
-            "address": Out(bits(config.lines)), "read": Out(1), "words": In(line_layout(config.encoding)),
-            "valid": Out(1), "item": Out(item_layout(config)),
-        })
+        super().__init__(
+            {
+                "en": In(1),
+                "start": In(1),
+                "first": In(lines),
+                "slot": In(bits(config.slots) + 1),
+                "stop": In(1),
+                "kill": In(1),
+                "running": Out(1),
+                "run_slot": Out(bits(config.slots) + 1),
+                "slots": In(data.ArrayLayout(slot_layout(config), config.slots)),
+                "layer": In(config.layer_bits),
+                "layers": In(config.layer_bits),
+                "address": Out(bits(config.lines)),
+                "read": Out(1),
+                "words": In(line_layout(config.encoding)),
+                "valid": Out(1),
+                "item": Out(item_layout(config)),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -235,11 +257,28 @@ class LoopSequencer(wiring.Component):
         m.d.comb += depth.eq(base + skip)
         # `heads` holds the first `kept` lines of the body. `place` is the next line's place in the body. `resume` is
         # the first line that is never kept. `places` are the places of the second line in the bodies around.
-        loops = [Signal(data.StructLayout({
-            "line": range(lines + 1), "base": range(levels + 1), "skip": range(prefixes + 1), "end": range(lines),
-            "last": config.count_bits, "index": config.count_bits, "final": 1, "long": 1,
-            "resume": range(lines + AHEAD + 2), "place": range(AHEAD + 2), "kept": range(AHEAD + 1),
-            **({"places": data.ArrayLayout(range(AHEAD + 2), k)} if k else {})}), name=f"loop_{k}") for k in range(levels)]
+        loops = [
+            Signal(
+                data.StructLayout(
+                    {
+                        "line": range(lines + 1),
+                        "base": range(levels + 1),
+                        "skip": range(prefixes + 1),
+                        "end": range(lines),
+                        "last": config.count_bits,
+                        "index": config.count_bits,
+                        "final": 1,
+                        "long": 1,
+                        "resume": range(lines + AHEAD + 2),
+                        "place": range(AHEAD + 2),
+                        "kept": range(AHEAD + 1),
+                        **({"places": data.ArrayLayout(range(AHEAD + 2), k)} if k else {}),
+                    }
+                ),
+                name=f"loop_{k}",
+            )
+            for k in range(levels)
+        ]
         heads = [[Signal(entry_layout(config), name=f"head_{k}_{n}") for n in range(AHEAD)] for k in range(levels)]
         return _Place(line, fetched, now, passing, pass_end, annul, base, skip, depth, annul | passing, loops, heads)
 
@@ -254,8 +293,10 @@ class LoopSequencer(wiring.Component):
             m.d.sync += has_newest.eq(0)
             for s in range(config.slots):
                 with m.If(self.slot == s):
-                    m.d.sync += [newest.eq(self.slots[s].tokens), has_newest.eq(self.slots[s].valid
-                                                                                & (self.slots[s].tokens >= 0))]
+                    m.d.sync += [
+                        newest.eq(self.slots[s].tokens),
+                        has_newest.eq(self.slots[s].valid & (self.slots[s].tokens >= 0)),
+                    ]
             m.d.sync += [layer.eq(self.layer), layers.eq(self.layers)]
             m.d.sync += [tokens[s].eq(self.slots[s].tokens) for s in range(config.slots)]
             m.d.sync += [owned[s].eq(self.slots[s].valid) for s in range(config.slots)]
@@ -324,15 +365,19 @@ class LoopSequencer(wiring.Component):
         # State of the loop after this line is decoded.
         new = Signal.like(loops[k], name=f"new_{k}")
         later = Signal(name=f"later_{k}")  # its iterations need nothing of this line
-        m.d.comb += [
-            later.eq(now.is_more & (now.changed == 0) & (number == now.begun - 1) & ~single),
-            new.eq(loops[k]),
-        ]
+        m.d.comb += [later.eq(now.is_more & (now.changed == 0) & (number == now.begun - 1) & ~single), new.eq(loops[k])]
         with m.If(opening):
             m.d.comb += [
-                new.line.eq(line + later), new.base.eq(Mux(later, k + 1, base)), new.skip.eq(Mux(later, 0, number + 1)),
-                new.end.eq(end), new.last.eq(word.last), new.index.eq(0), new.final.eq(word.last == 0),
-                new.long.eq(word.length > AHEAD + later), new.resume.eq(line + AHEAD + later), new.place.eq(~later),
+                new.line.eq(line + later),
+                new.base.eq(Mux(later, k + 1, base)),
+                new.skip.eq(Mux(later, 0, number + 1)),
+                new.end.eq(end),
+                new.last.eq(word.last),
+                new.index.eq(0),
+                new.final.eq(word.last == 0),
+                new.long.eq(word.length > AHEAD + later),
+                new.resume.eq(line + AHEAD + later),
+                new.place.eq(~later),
                 *(new.places[j].eq(_sooner(outside[j].loop.place + later)) for j in range(k)),
             ]
         return _Begin(opening, new, end, single, word.none, fault)
@@ -362,14 +407,16 @@ class LoopSequencer(wiring.Component):
         prefixes = encoding.prefix_words
         wrong, by_layer, by_newest = Signal(prefixes), Signal(prefixes), Signal(prefixes)
         for j in range(prefixes):
-            word = data.View(modifier_layout(encoding), now.prefix[j][:modifier_layout(encoding).size])
+            word = data.View(modifier_layout(encoding), now.prefix[j][: modifier_layout(encoding).size])
             used = Signal(name=f"used_{j}")
             m.d.comb += [
                 used.eq((j >= now.begun) & (j < now.begun + now.changed)),
                 by_layer[j].eq(used & (word.level == encoding.layer_level)),
                 by_newest[j].eq(used & (word.level == encoding.newest_level)),
-                wrong[j].eq(used & ((word.target >= len(OPERANDS))
-                                    | (~by_layer[j] & ~by_newest[j] & (word.level >= out.within)))),
+                wrong[j].eq(
+                    used
+                    & ((word.target >= len(OPERANDS)) | (~by_layer[j] & ~by_newest[j] & (word.level >= out.within)))
+                ),
                 self.item.modifiers[j].valid.eq(used),
                 self.item.modifiers[j].target.eq(word.target),
                 self.item.modifiers[j].stride.eq(word.stride),
@@ -380,7 +427,8 @@ class LoopSequencer(wiring.Component):
                     m.d.comb += self.item.modifiers[j].index.eq(one.loop.index)
             with m.If(word.level == encoding.newest_level):
                 m.d.comb += self.item.modifiers[j].index.eq(
-                    run.newest >> word.shift if "shift" in encoding.modifier_fields else run.newest)
+                    run.newest >> word.shift if "shift" in encoding.modifier_fields else run.newest
+                )
         return _Modifiers(wrong, by_layer, by_newest)
 
     def _decoded(self, m, place, run, header, out, modifiers):
@@ -463,9 +511,11 @@ class LoopSequencer(wiring.Component):
                 m.d.comb += next_base.eq(k + 1)
             with m.If(back[k]):
                 new = begin[k].loop
-                m.d.comb += [next_line.eq(Mux(annul, loops[k].line, new.line)),
-                             next_base.eq(Mux(annul, loops[k].base, new.base)),
-                             next_skip.eq(Mux(annul, loops[k].skip, new.skip))]
+                m.d.comb += [
+                    next_line.eq(Mux(annul, loops[k].line, new.line)),
+                    next_base.eq(Mux(annul, loops[k].base, new.base)),
+                    next_skip.eq(Mux(annul, loops[k].skip, new.skip)),
+                ]
                 with m.If((begin[k].opening & ~annul) | (loops[k].place == 1)):
                     m.d.comb += again.eq(1)
                 with m.Else():
@@ -507,8 +557,10 @@ class LoopSequencer(wiring.Component):
         with m.If(self.en & self.running & place.fetched):
             m.d.sync += [place.line.eq(after.line), place.base.eq(after.base), place.skip.eq(after.skip)]
             last_passed = Mux(passing, place.pass_end, out.end) == after.line
-            m.d.sync += [annul.eq(~annul & (out.left_out | passing) & last_passed),
-                         passing.eq(~annul & (out.left_out | passing) & ~last_passed)]
+            m.d.sync += [
+                annul.eq(~annul & (out.left_out | passing) & last_passed),
+                passing.eq(~annul & (out.left_out | passing) & ~last_passed),
+            ]
             with m.If(~passing):
                 m.d.sync += place.pass_end.eq(out.end)
             with m.If(after.follows):
@@ -521,8 +573,16 @@ class LoopSequencer(wiring.Component):
             with m.If(ends):
                 m.d.sync += self.running.eq(0)
         with m.If(self.start):
-            m.d.sync += [self.running.eq(1), self.run_slot.eq(self.slot), place.line.eq(self.first), place.fetched.eq(0),
-                         annul.eq(0), passing.eq(0), place.base.eq(0), place.skip.eq(0)]
+            m.d.sync += [
+                self.running.eq(1),
+                self.run_slot.eq(self.slot),
+                place.line.eq(self.first),
+                place.fetched.eq(0),
+                annul.eq(0),
+                passing.eq(0),
+                place.base.eq(0),
+                place.skip.eq(0),
+            ]
         with m.If(self.kill):
             m.d.sync += self.running.eq(0)
 
@@ -562,20 +622,28 @@ def _check(m, running, place, lines):
     """Invariants of the registers of a run."""
     line, depth, loops, passing, pass_end = place.line, place.depth, place.loops, place.passing, place.pass_end
     levels = len(loops)
-    proper = [(depth <= levels, "no more loops are open than there are levels"),
-              (line <= lines, "the line exists, or is the one behind the last"),
-              (~passing | ((line < pass_end) & (pass_end < lines)), "a loop that is left out has an end"),
-              (~place.annul | ((line < lines) & ~passing), "it is passed over, or at its end")]
+    proper = [
+        (depth <= levels, "no more loops are open than there are levels"),
+        (line <= lines, "the line exists, or is the one behind the last"),
+        (~passing | ((line < pass_end) & (pass_end < lines)), "a loop that is left out has an end"),
+        (~place.annul | ((line < lines) & ~passing), "it is passed over, or at its end"),
+    ]
     for k, loop in enumerate(loops):
         outer = loops[k - 1] if k else None
-        proper += [((k >= depth) | what, f"loop {k} {name}") for what, name in (
-            (loop.end >= line, "ends at or behind the line"),
-            (loop.end < lines, "ends in the buffer"),
-            (~passing | (loop.end >= pass_end), "ends at or behind what is left out"),
-            (loop.line <= line, "began at or before the line"),
-            (loop.index <= loop.last, "has an iteration left"),
-            (loop.final == (loop.index == loop.last), "knows its last iteration"),
-            (loop.base + loop.skip == k + 1, "begins anew with the loops around it open"),
-            (Const(1) if outer is None else (loop.end <= outer.end) & (loop.line >= outer.line),
-             "lies within the one around it"))]
+        proper += [
+            ((k >= depth) | what, f"loop {k} {name}")
+            for what, name in (
+                (loop.end >= line, "ends at or behind the line"),
+                (loop.end < lines, "ends in the buffer"),
+                (~passing | (loop.end >= pass_end), "ends at or behind what is left out"),
+                (loop.line <= line, "began at or before the line"),
+                (loop.index <= loop.last, "has an iteration left"),
+                (loop.final == (loop.index == loop.last), "knows its last iteration"),
+                (loop.base + loop.skip == k + 1, "begins anew with the loops around it open"),
+                (
+                    Const(1) if outer is None else (loop.end <= outer.end) & (loop.line >= outer.line),
+                    "lies within the one around it",
+                ),
+            )
+        ]
     m.d.comb += [Assert(~running | what, f"LoopSequencer: {name}") for what, name in proper]

@@ -9,5 +9,13 @@ from .slice import PamSlice
 from .ssd_controller import PamSsdController
 from .tier_merge import PamTierMerge
 
-__all__ = ["PamBankGroup", "PamInterface", "PamPu", "PamReductionTree", "PamRu", "PamSlice", "PamSsdController",
-           "PamTierMerge"]
+__all__ = [
+    "PamBankGroup",
+    "PamInterface",
+    "PamPu",
+    "PamReductionTree",
+    "PamRu",
+    "PamSlice",
+    "PamSsdController",
+    "PamTierMerge",
+]

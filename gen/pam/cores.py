@@ -72,11 +72,13 @@ class _QueryDealer(wiring.Component):
     def __init__(self, config):
         self._config = config
         beat = payload(config.beat_layout)
-        super().__init__({
-            "command": In(stream.Signature(payload(config.command_layout))),
-            "i": In(stream.Signature(beat)),
-            **{f"o_{n}": Out(stream.Signature(beat)) for n in range(config.multipliers_per_lane)},
-        })
+        super().__init__(
+            {
+                "command": In(stream.Signature(payload(config.command_layout))),
+                "i": In(stream.Signature(beat)),
+                **{f"o_{n}": Out(stream.Signature(beat)) for n in range(config.multipliers_per_lane)},
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -88,7 +90,7 @@ class _QueryDealer(wiring.Component):
         past = Signal(range(config.max_tokens + 1))
         deals, move, last_query, last_chunk, again = Signal(), Signal(), Signal(), Signal(), Signal()
         outputs = [getattr(self, f"o_{n}") for n in range(cores)]
-        core = query[:(cores - 1).bit_length()]
+        core = query[: (cores - 1).bit_length()]
         chosen = [(core == n) | ((query == 0) & (step.queries <= n)) for n in range(cores)]
         free = [~mine | o.ready for mine, o in zip(chosen, outputs, strict=True)]
         m.d.comb += [
@@ -123,20 +125,27 @@ class _ResultCollector(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "command": In(stream.Signature(payload(config.command_layout))),
-            **{f"i_{n}": In(stream.Signature(payload(config.core.result_layout)))
-               for n in range(config.multipliers_per_lane)},
-            "o": Out(stream.Signature(payload(config.result_layout))),
-        })
+        super().__init__(
+            {
+                "command": In(stream.Signature(payload(config.command_layout))),
+                **{
+                    f"i_{n}": In(stream.Signature(payload(config.core.result_layout)))
+                    for n in range(config.multipliers_per_lane)
+                },
+                "o": Out(stream.Signature(payload(config.result_layout))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
         config, cores = self._config, self._config.multipliers_per_lane
         kind = kinds(config.kinds, 2)
         m.submodules.steps = steps = StreamFIFO(range(config.queries + 1), STEPS)
-        m.d.comb += [steps.i.valid.eq(self.command.valid), steps.i.payload.eq(self.command.p.queries),
-                     self.command.ready.eq(steps.i.ready)]
+        m.d.comb += [
+            steps.i.valid.eq(self.command.valid),
+            steps.i.payload.eq(self.command.p.queries),
+            self.command.ready.eq(steps.i.ready),
+        ]
         if config.scores:
             # A step of scores without tokens has no result.
             with m.If(self.command.p.scores & (self.command.p.tokens == 0)):
@@ -144,7 +153,7 @@ class _ResultCollector(wiring.Component):
         queries = steps.o.payload
         inputs = [getattr(self, f"i_{n}") for n in range(cores)]
         query, passes, move, last_query = Signal(range(config.queries)), Signal(), Signal(), Signal()
-        core = query[:(cores - 1).bit_length()]
+        core = query[: (cores - 1).bit_length()]
         beat = Signal(inputs[0].payload.shape())
         idle, dropped, gone = (Signal(cores, name=name) for name in ("idle", "dropped", "gone"))
         for n, i in enumerate(inputs):

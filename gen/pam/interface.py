@@ -42,14 +42,14 @@ class _Shapes:
 
     def address(self, place, whole):
         """Number of a place, or with ``whole`` number of its bundle."""
-        return Cat(Const(0, 0) if whole else place.chip[:self.chip_bits], place.bundle[:self.bundle_bits])
+        return Cat(Const(0, 0) if whole else place.chip[: self.chip_bits], place.bundle[: self.bundle_bits])
 
     def position(self, place, access, beat, side):
         """Word of the buffer, and the position of the port's beat within this word."""
         accesses = side.layout.accesses_of_token(self._config.token_bytes)
-        number = Cat(beat[:_log(side.beats)], access[:_log(accesses)])
+        number = Cat(beat[: _log(side.beats)], access[: _log(accesses)])
         lane = _log(self._config.word_bytes // side.port_bytes)
-        return Cat(number[lane:], place.bundle[:self.bundle_bits]), number[:lane]
+        return Cat(number[lane:], place.bundle[: self.bundle_bits]), number[:lane]
 
 
 class _Places(NamedTuple):
@@ -147,8 +147,10 @@ class PamInterface(wiring.Component):
         self._data_and_ends(m, shapes, out, entry, places)
         if platform == "formal":
             m.d.comb += [
-                Assert(~entry.accepted | ~places.held[entry.place.bundle].bit_select(entry.place.chip, 1),
-                       "PamInterface: a place given to a token was free"),
+                Assert(
+                    ~entry.accepted | ~places.held[entry.place.bundle].bit_select(entry.place.chip, 1),
+                    "PamInterface: a place given to a token was free",
+                ),
                 Assert(~complete.i.valid | complete.i.ready, "PamInterface: a complete token finds room"),
             ]
         return m
@@ -158,21 +160,35 @@ class PamInterface(wiring.Component):
         config = self._config
         source, destination = config.source, config.destination
         m.submodules.sender = sender = AccessScheduler(
-            source.commands, config.token_bytes, config.reorder_depth, shapes.place,
-            bank_cycles=source.read_bank_cycles, recovery_cycles=source.read_recovery_cycles,
-            hit_limit=config.hit_limit)
+            source.commands,
+            config.token_bytes,
+            config.reorder_depth,
+            shapes.place,
+            bank_cycles=source.read_bank_cycles,
+            recovery_cycles=source.read_recovery_cycles,
+            hit_limit=config.hit_limit,
+        )
         m.submodules.receiver = receiver = AccessScheduler(
-            destination.commands, config.token_bytes, config.write_depth, shapes.ticket,
-            bank_cycles=destination.write_bank_cycles, recovery_cycles=destination.write_recovery_cycles,
-            hit_limit=config.hit_limit)
+            destination.commands,
+            config.token_bytes,
+            config.write_depth,
+            shapes.ticket,
+            bank_cycles=destination.write_bank_cycles,
+            recovery_cycles=destination.write_recovery_cycles,
+            hit_limit=config.hit_limit,
+        )
         return sender, receiver
 
     # ---- A descriptor takes a place in the buffer: in a bundle, the place of its chip --------------------------------
 
     def _places(self, shapes):
         """Signals of the places, by bundle."""
-        return _Places(*(Array(Signal(self._config.chips, name=f"{name}_{n}") for n in range(self._config.bundles))
-                         for name in ("held", "taken", "freed")))
+        return _Places(
+            *(
+                Array(Signal(self._config.chips, name=f"{name}_{n}") for n in range(self._config.bundles))
+                for name in ("held", "taken", "freed")
+            )
+        )
 
     def _take_descriptors(self, m, shapes, sender, places):
         """A bundle takes the first free place. If the sender reads bundles, the last token starts the reads."""
@@ -187,7 +203,7 @@ class PamInterface(wiring.Component):
             last = ~descriptor.more
             bundle = Signal(shapes.bundle)
             group = descriptor.source_group if shapes.scatters else descriptor.destination_group
-            m.d.comb += place.chip.eq(group[:shapes.chip_bits])
+            m.d.comb += place.chip.eq(group[: shapes.chip_bits])
             with m.If(begun):
                 m.d.comb += place.bundle.eq(bundle)
             with m.If(accepted):
@@ -197,7 +213,7 @@ class PamInterface(wiring.Component):
         m.d.comb += [
             sender.i.valid.eq(self.descriptor.valid & available & to_sender),
             self.descriptor.ready.eq((sender.i.ready | ~to_sender) & available),
-            sender.i.p.group.eq(descriptor.source_group[shapes.chip_bits if shapes.scatters else 0:]),
+            sender.i.p.group.eq(descriptor.source_group[shapes.chip_bits if shapes.scatters else 0 :]),
             sender.i.p.slot.eq(descriptor.source_slot),
             sender.i.p.ref.eq(place),
         ]
@@ -211,17 +227,27 @@ class PamInterface(wiring.Component):
         depth = self._config.bundles if whole else self._config.buffer_tokens
         m.submodules[name] = memory = Memory(shape=shape, depth=depth, init=[])
         port = memory.write_port()
-        m.d.comb += [port.en.eq(entry.accepted), port.addr.eq(shapes.address(entry.place, whole)),
-                     Value.cast(port.data).eq(values)]
+        m.d.comb += [
+            port.en.eq(entry.accepted),
+            port.addr.eq(shapes.address(entry.place, whole)),
+            Value.cast(port.data).eq(values),
+        ]
         return memory.read_port()
 
     def _targets(self, m, shapes, entry):
         """Table of the targets of tokens or bundles."""
         descriptor = self.descriptor.p
-        group = Cat(descriptor.destination_group[shapes.chip_bits if shapes.gathers else 0:], Const(0, 1))
-        goal = [group[:shapes.goal["group"]], descriptor.destination_slot]  # at least a bit
-        return self._table(m, "targets", data.StructLayout(shapes.goal), shapes.gathers, shapes, entry,
-                           Cat(*goal, *([] if shapes.gathers else [descriptor.tag])))
+        group = Cat(descriptor.destination_group[shapes.chip_bits if shapes.gathers else 0 :], Const(0, 1))
+        goal = [group[: shapes.goal["group"]], descriptor.destination_slot]  # at least a bit
+        return self._table(
+            m,
+            "targets",
+            data.StructLayout(shapes.goal),
+            shapes.gathers,
+            shapes,
+            entry,
+            Cat(*goal, *([] if shapes.gathers else [descriptor.tag])),
+        )
 
     def _count_places(self, m, entry, places):
         m.d.sync += [one.eq((one | more) & ~less) for one, more, less in zip(*places, strict=True)]
@@ -253,7 +279,8 @@ class PamInterface(wiring.Component):
         fills, drains = [], []
         for n in range(config.chips):
             m.submodules[f"buffer_{n}" if config.chips > 1 else "buffer"] = buffer = Memory(
-                shape=8 * config.word_bytes, depth=max(2, config.bundles * config.token_words), init=[])
+                shape=8 * config.word_bytes, depth=max(2, config.bundles * config.token_words), init=[]
+            )
             fills.append(buffer.write_port(granularity=8 * config.source.port_bytes))
             drains.append(buffer.read_port())
         return fills, drains
@@ -382,14 +409,21 @@ class PamInterface(wiring.Component):
             *(drain.en.eq(take) for drain in drains),
             *(drain.addr.eq(drain_word) for drain in drains),
             out.i.valid.eq(loaded),
-            out.i.p.beat.data.eq(Cat(parts) if shapes.gathers else Array(parts)[loaded_ref.place.chip[:shapes.chip_bits]]),
+            out.i.p.beat.data.eq(
+                Cat(parts) if shapes.gathers else Array(parts)[loaded_ref.place.chip[: shapes.chip_bits]]
+            ),
             out.i.p.beat.last.eq(loaded_last),
             out.i.p.final.eq(loaded_final),
             out.i.p.ref.eq(loaded_ref),
         ]
         with m.If(moves):
-            m.d.sync += [loaded.eq(jobs.o.valid), loaded_lane.eq(drain_lane), loaded_last.eq(out_ends),
-                         loaded_final.eq(out_ends & jobs.o.p.last), loaded_ref.eq(jobs.o.p.ref)]
+            m.d.sync += [
+                loaded.eq(jobs.o.valid),
+                loaded_lane.eq(drain_lane),
+                loaded_last.eq(out_ends),
+                loaded_final.eq(out_ends & jobs.o.p.last),
+                loaded_ref.eq(jobs.o.p.ref),
+            ]
         with m.If(take):
             m.d.sync += out_beat.eq(Mux(out_ends, 0, out_beat + 1))
         if not shapes.gathers:
@@ -427,7 +461,7 @@ class PamInterface(wiring.Component):
         chip, final = _members(m, "tag", places.held[ended.o.payload], ended.o.valid & fetch)
         m.d.comb += [
             tag.en.eq(ended.o.valid & fetch),
-            tag.addr.eq(Cat(chip, ended.o.payload[:shapes.bundle_bits])),
+            tag.addr.eq(Cat(chip, ended.o.payload[: shapes.bundle_bits])),
             ended.o.ready.eq(fetch & final),
             tags.i.valid.eq(fetched),
             tags.i.payload.eq(tag.data),
@@ -447,7 +481,7 @@ def _members(m, name, mask, step):
     now = Signal(len(mask), name=f"{name}_now")
     m.d.comb += now.eq(Mux(walking, left, mask))
     number, _ = lowest(m, now, f"{name}_chip")
-    after = now & (now - 1)[:len(mask)]
+    after = now & (now - 1)[: len(mask)]
     with m.If(step):
         m.d.sync += [walking.eq(after.any()), left.eq(after)]
     return number, ~after.any()

@@ -50,14 +50,10 @@ def factor_format(config):
 
 def moved(m, bits, steps, fmt, name):
     """``bits * 2**-steps``, exact. A number that would become subnormal becomes a zero of its sign."""
-    field = bits[fmt.fraction_bits:-1]
+    field = bits[fmt.fraction_bits : -1]
     down = Signal(signed(max(len(steps), fmt.exponent_bits + 1) + 2), name=f"{name}_field")
     small, large, out = (Signal(1, name=f"{name}_small"), Signal(1, name=f"{name}_large"), Signal(fmt.width, name=name))
-    m.d.comb += [
-        down.eq(field - steps),
-        small.eq(~field.any() | (down <= 0)),
-        large.eq(down >= fmt.exponent_max),
-    ]
+    m.d.comb += [down.eq(field - steps), small.eq(~field.any() | (down <= 0)), large.eq(down >= fmt.exponent_max)]
     with m.If(field.all() | (steps == 0)):
         m.d.comb += out.eq(bits)
     with m.Elif(small):
@@ -65,7 +61,7 @@ def moved(m, bits, steps, fmt, name):
     with m.Elif(large):
         m.d.comb += out.eq(Cat(Const(fmt.infinity, fmt.width - 1), bits[-1]))
     with m.Else():
-        m.d.comb += out.eq(Cat(bits[:fmt.fraction_bits], down[:fmt.exponent_bits], bits[-1]))
+        m.d.comb += out.eq(Cat(bits[: fmt.fraction_bits], down[: fmt.exponent_bits], bits[-1]))
     return out
 
 
@@ -110,17 +106,19 @@ class ReductionLane(wiring.Component):
         self.OUT = self.BACK + 2
         #: Format of the factors.
         self.fmt, self._flush = factor_format(config)
-        super().__init__({
-            "o": In(config.io.width),
-            "again": In(1),
-            "factor": In(self.fmt.width),
-            "old": In(config.acc.width),
-            "steps": In(signed(11)),
-            "alone": In(1),
-            "back": In(1),
-            "result": Out(config.acc.width),
-            "rounded": Out(config.io.width),
-        })
+        super().__init__(
+            {
+                "o": In(config.io.width),
+                "again": In(1),
+                "factor": In(self.fmt.width),
+                "old": In(config.acc.width),
+                "steps": In(signed(11)),
+                "alone": In(1),
+                "back": In(1),
+                "result": Out(config.acc.width),
+                "rounded": Out(config.io.width),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -133,7 +131,7 @@ class ReductionLane(wiring.Component):
         product = exact_product(m, element, self.factor, name="product_", **options)
 
         old = moved(m, self.old, self.steps, acc, "moved")
-        exponent = old[acc.fraction_bits:-1] & ~self.alone.replicate(acc.exponent_bits)
+        exponent = old[acc.fraction_bits : -1] & ~self.alone.replicate(acc.exponent_bits)
         product = delayed(m, addend_distance(m, product, exponent, **options), "product", 1)
         held = Signal(acc.width, reset_less=True)
         m.d.sync += held.eq(Mux(self.back, self.result, old))
@@ -141,7 +139,9 @@ class ReductionLane(wiring.Component):
         # Each lane has its own register. A shared one would drive about 500 gates.
         m.d.sync += present.eq(~self.alone & old.any())
         m.d.comb += addend.eq(held & present.replicate(acc.width))
-        m.d.comb += self.result.eq(add_product(m, product, addend, depth=self.config.lane_depth, name="sum_", **options))
+        m.d.comb += self.result.eq(
+            add_product(m, product, addend, depth=self.config.lane_depth, name="sum_", **options)
+        )
 
         m.d.sync += self.rounded.eq(converted(m, held, acc, io, "rounded"))
         return m

@@ -15,7 +15,10 @@ __all__ = ["PageBuffer"]
 def _round_robin(m, requests, name):
     """Grant one of the requests: the next one after the last grant, cyclically. Returns grant bits and its number."""
     count = len(requests)
-    last, chosen = Signal(range(max(count, 2)), name=f"{name}_last"), Signal(range(max(count, 2)), name=f"{name}_chosen")
+    last, chosen = (
+        Signal(range(max(count, 2)), name=f"{name}_last"),
+        Signal(range(max(count, 2)), name=f"{name}_chosen"),
+    )
     with m.Switch(last):
         for n in range(count):
             with m.Case(n):
@@ -60,11 +63,13 @@ class PageBuffer(wiring.Component):
         self._config = config
         self._beat = config.processing.lanes * config.processing.io.width
         channels = range(config.groups)
-        super().__init__({
-            **{f"page_{c}": In(stream.Signature(payload(config.page_layout))) for c in channels},
-            **{f"data_{c}": In(stream.Signature(self._beat)) for c in channels},
-            **{f"kv_{n}": Out(stream.Signature(self._beat)) for n in range(config.units)},
-        })
+        super().__init__(
+            {
+                **{f"page_{c}": In(stream.Signature(payload(config.page_layout))) for c in channels},
+                **{f"data_{c}": In(stream.Signature(self._beat)) for c in channels},
+                **{f"kv_{n}": Out(stream.Signature(self._beat)) for n in range(config.units)},
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -142,8 +147,14 @@ class PageBuffer(wiring.Component):
             ends.eq(written & token_ends & (token == coming.tokens - 1)),
         ]
         with m.If(begins):
-            m.d.sync += [open_.eq(1), coming.eq(arrival.payload), kept[into].eq(arrival.payload), token.eq(0), beat.eq(0),
-                         write_at.eq(Array(base)[into])]
+            m.d.sync += [
+                open_.eq(1),
+                coming.eq(arrival.payload),
+                kept[into].eq(arrival.payload),
+                token.eq(0),
+                beat.eq(0),
+                write_at.eq(Array(base)[into]),
+            ]
         with m.If(written):
             m.d.sync += [write_at.eq(write_at + 1), beat.eq(Mux(token_ends, 0, beat + 1)), token.eq(token + token_ends)]
         with m.If(ends):
@@ -159,13 +170,16 @@ class PageBuffer(wiring.Component):
         chunk_ends, token_ends = r_chunk == going.chunks - 1, r_token == going.tokens - 1
         credits = signal(range(self.QUEUE + 1), "credits", init=self.QUEUE)
         m.submodules[f"queue_{c}"] = queue = StreamFIFO(
-            data.StructLayout({"data": self._beat, "unit": range(max(config.reduction.sources, 2))}), self.QUEUE)
+            data.StructLayout({"data": self._beat, "unit": range(max(config.reduction.sources, 2))}), self.QUEUE
+        )
         m.d.sync += credits.eq(credits + (queue.o.valid & queue.o.ready) - taken)
         m.d.comb += leaves.eq(taken & value & chunk_ends & token_ends)
         with m.If(taken):
             with m.If(~value):
-                m.d.sync += [offset.eq(offset + Mux(chunk_ends, going.chunks + 1, 1)),
-                             r_chunk.eq(Mux(chunk_ends, 0, r_chunk + 1))]
+                m.d.sync += [
+                    offset.eq(offset + Mux(chunk_ends, going.chunks + 1, 1)),
+                    r_chunk.eq(Mux(chunk_ends, 0, r_chunk + 1)),
+                ]
                 with m.If(chunk_ends):
                     m.d.sync += r_token.eq(r_token + 1)
                     with m.If(token_ends):
@@ -177,7 +191,13 @@ class PageBuffer(wiring.Component):
                     with m.If(chunk_ends):
                         m.d.sync += [value.eq(0), r_chunk.eq(0), offset.eq(0), out_of.eq(following(out_of))]
         return {
-            "write": open_ & register.o.valid, "write_at": write_at, "data": register.o.payload, "written": written,
-            "read": (full != 0) & (credits != 0), "read_at": Array(base)[out_of] + offset, "taken": taken,
-            "unit": going.unit, "queue": queue,
+            "write": open_ & register.o.valid,
+            "write_at": write_at,
+            "data": register.o.payload,
+            "written": written,
+            "read": (full != 0) & (credits != 0),
+            "read_at": Array(base)[out_of] + offset,
+            "taken": taken,
+            "unit": going.unit,
+            "queue": queue,
         }

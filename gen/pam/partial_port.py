@@ -40,15 +40,17 @@ class PartialPort(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "i": In(stream.Signature(payload(config.source_layout))),
-            "known": Out(1),
-            "m": Out(config.score.width),
-            "scale": Out(config.scale_bits),
-            "l": Out(config.acc.width),
-            "o": Out(stream.Signature(beat_layout(config))),
-            **({"taken": In(1), "done": In(1)} if config.queries > 1 else {}),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(payload(config.source_layout))),
+                "known": Out(1),
+                "m": Out(config.score.width),
+                "scale": Out(config.scale_bits),
+                "l": Out(config.acc.width),
+                "o": Out(stream.Signature(beat_layout(config))),
+                **({"taken": In(1), "done": In(1)} if config.queries > 1 else {}),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -73,8 +75,11 @@ class PartialPort(wiring.Component):
                         with m.If(self.done):
                             m.next = "OUTPUT"
             with m.State("OUTPUT"):
-                m.d.comb += [*([] if several else [self.known.eq(1)]), self.o.valid.eq(beat.valid),
-                             beat.ready.eq(self.o.ready)]
+                m.d.comb += [
+                    *([] if several else [self.known.eq(1)]),
+                    self.o.valid.eq(beat.valid),
+                    beat.ready.eq(self.o.ready),
+                ]
                 with m.If(beat.valid & beat.ready & beat.p.last):
                     m.next = "MAXIMUM"
         return m

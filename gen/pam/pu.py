@@ -201,8 +201,11 @@ class PamPu(wiring.Component):
         self._config = config
         beat = config.lanes * config.io.width
         score = {"score": 1} if config.scores else {}
-        self._outputs = StreamFIFO(data.StructLayout({"data": beat, "last": 1, "final": 1, **self._query_field, **score}),
-                                   config.output_beats + config.output_skid_beats, output_register=False)
+        self._outputs = StreamFIFO(
+            data.StructLayout({"data": beat, "last": 1, "final": 1, **self._query_field, **score}),
+            config.output_beats + config.output_skid_beats,
+            output_register=False,
+        )
         super().__init__(members(config.ports()))
 
     @property
@@ -216,8 +219,16 @@ class PamPu(wiring.Component):
         return {
             "last_k_to_first_v": self.SOFTMAX_GAP + config.burst_clocks(config.queries) - 1,
             "last_v_to_last_result": VectorUnit.OUTPUT_LATENCY + self._outputs.latency + config.queries - 1,
-            **({"last_k_to_last_score": VectorUnit.SCORE_LATENCY + self._outputs.latency
-                + config.burst_clocks(config.queries) - 1} if config.scores else {}),
+            **(
+                {
+                    "last_k_to_last_score": VectorUnit.SCORE_LATENCY
+                    + self._outputs.latency
+                    + config.burst_clocks(config.queries)
+                    - 1
+                }
+                if config.scores
+                else {}
+            ),
         }
 
     def elaborate(self, platform):
@@ -264,9 +275,16 @@ class PamPu(wiring.Component):
         config = self._config
         output_tag = data.StructLayout({"last": 1, "final": 1, **self._query_field})
         # With several queries, `first` and `last` are of the tokens, and `all` is on the tile's very last score.
-        score_tag = data.StructLayout({"bank": 1, "index": self._index_shape, "whole": 1, "last": 1,
-                                       **({"first": 1, "all": 1, **self._query_field} if self._several else {}),
-                                       **({"alone": 1, "final": 1} if config.scores else {})})
+        score_tag = data.StructLayout(
+            {
+                "bank": 1,
+                "index": self._index_shape,
+                "whole": 1,
+                "last": 1,
+                **({"first": 1, "all": 1, **self._query_field} if self._several else {}),
+                **({"alone": 1, "final": 1} if config.scores else {}),
+            }
+        )
         m.submodules.vector = vector = VectorUnit(config, score_tag=score_tag, output_tag=output_tag)
         m.submodules.softmax = softmax = SoftmaxUnit(config)
         return _Parts(vector, softmax)
@@ -321,20 +339,21 @@ class PamPu(wiring.Component):
             sums=Array(Signal(config.acc.width, name=f"sum_{e}", reset_less=True) for e in entries),
             occupied=Array(Signal(name=f"occupied_{b}") for b in banks),
             told=Array(Signal(name=f"statistics_{b}") for b in banks),
-            groups=Array(Signal(range(queries + 1), name=f"queries_{b}") for b in banks) if self._several else None)
+            groups=Array(Signal(range(queries + 1), name=f"queries_{b}") for b in banks) if self._several else None,
+        )
 
     # ---- Executor: one phase, beat by beat ----------------------------------------------------------------------------
 
     def _counters(self, m, phases):
         """Counters of the position within a phase, and which of them are at their last value."""
         config = self._config
-        phase  = phases.o.p
-        base   = Signal(range(config.max_chunks + 1))
-        inner  = Signal(range(config.max_chunks + 1))
-        chunk  = Signal(range(config.max_chunks + 1))
-        token  = Signal(range(max(config.tile_tokens, 2)))
-        rest   = Signal(range(config.max_chunks + 1))
-        size   = Signal(range(config.slice_beats + 1))
+        phase = phases.o.p
+        base = Signal(range(config.max_chunks + 1))
+        inner = Signal(range(config.max_chunks + 1))
+        chunk = Signal(range(config.max_chunks + 1))
+        token = Signal(range(max(config.tile_tokens, 2)))
+        rest = Signal(range(config.max_chunks + 1))
+        size = Signal(range(config.slice_beats + 1))
         void = Signal()
         direct = Signal()
         m.d.comb += [
@@ -354,10 +373,21 @@ class PamPu(wiring.Component):
         else:
             group = (Const(0), token, inner, Const(1), Const(1), None)
         return _Counters(
-            phase=phase, bank=phase.bank if config.score_tiles == 2 else Const(0, 1), base=base, inner=inner, chunk=chunk,
-            token=token, size=size, void=void, direct=direct, last_token=token == phase.count - 1,
-            last_inner=inner == size - 1, last_slice=rest <= config.slice_beats, last_chunk=chunk == phase.chunks - 1,
-            **dict(zip(("query", "index", "place", "opens", "closes", "start"), group, strict=True)))
+            phase=phase,
+            bank=phase.bank if config.score_tiles == 2 else Const(0, 1),
+            base=base,
+            inner=inner,
+            chunk=chunk,
+            token=token,
+            size=size,
+            void=void,
+            direct=direct,
+            last_token=token == phase.count - 1,
+            last_inner=inner == size - 1,
+            last_slice=rest <= config.slice_beats,
+            last_chunk=chunk == phase.chunks - 1,
+            **dict(zip(("query", "index", "place", "opens", "closes", "start"), group, strict=True)),
+        )
 
     def _executor(self, m, phases, at, query_buffer, tiles):
         """Take beats of ``kv`` when all their operands are ready, and count them."""
@@ -370,8 +400,10 @@ class PamPu(wiring.Component):
         frees = Signal()
         sliced = phase.chunks > config.slice_beats
         m.d.comb += frees.eq(last_token & (sliced | phase.final))
-        credits = Signal(range(config.output_beats + config.output_skid_beats + 1),
-                         init=config.output_beats + config.output_skid_beats)
+        credits = Signal(
+            range(config.output_beats + config.output_skid_beats + 1),
+            init=config.output_beats + config.output_skid_beats,
+        )
         query_there = query_buffer.available > Mux(frees, 0, place)
         continues = (base != 0) & ~at.direct & (inner == 0)
         with m.If(active & ~phase.value):
@@ -518,8 +550,9 @@ class PamPu(wiring.Component):
         """
         tag, score_shape = vector.score_tag, self._config.score.width
         if self._several:
-            running = Array(Signal(score_shape, name=f"running_{n}", reset_less=True)
-                            for n in range(self._config.queries))[tag.query]
+            running = Array(
+                Signal(score_shape, name=f"running_{n}", reset_less=True) for n in range(self._config.queries)
+            )[tag.query]
             query, first, done = tag.query, tag.first, tag.all
         else:
             running = Signal(score_shape, reset_less=True)
@@ -618,8 +651,7 @@ class PamPu(wiring.Component):
                 ]
                 if self._several:
                     m.d.comb += outputs.i.p.query.eq(tag.query)
-        m.d.sync += beat.credits.eq(beat.credits + (outputs.o.valid & outputs.o.ready)
-                                    - reserved)
+        m.d.sync += beat.credits.eq(beat.credits + (outputs.o.valid & outputs.o.ready) - reserved)
         return outputs
 
     def _results(self, m, tiles, outputs):
@@ -632,8 +664,12 @@ class PamPu(wiring.Component):
         entry = self._entry(from_bank, query)
         with m.FSM() as fsm:
             with m.State("MAXIMUM"):
-                m.d.comb += [out.valid.eq(told[from_bank]), out.p.data.eq(tiles.maxima[entry]),
-                             out.p.kind.eq(content.MAXIMUM), *number]
+                m.d.comb += [
+                    out.valid.eq(told[from_bank]),
+                    out.p.data.eq(tiles.maxima[entry]),
+                    out.p.kind.eq(content.MAXIMUM),
+                    *number,
+                ]
                 sent = out.valid & out.ready
                 if self._config.scores:
                     # A score that waits is older than the tile.
@@ -698,27 +734,39 @@ class PamPu(wiring.Component):
         content, last_score = Kind, tag.whole & (tag.all if self._several else tag.last)
         if config.scores:
             content, last_score = ScoringKind, last_score & ~tag.alone
-            alone_flying, alone_lands = flying(beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY, "alone_flying")
+            alone_flying, alone_lands = flying(
+                beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY, "alone_flying"
+            )
             # Until the score has passed the queue.
             flying(beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY + self._outputs.latency, "alone_lately")
             outputs_flying += alone_flying
             m.d.comb += [
-                Assert((vector.score_valid & tag.whole & tag.alone) == alone_lands,
-                       "PamPu: a score alone comes after its latency"),
+                Assert(
+                    (vector.score_valid & tag.whole & tag.alone) == alone_lands,
+                    "PamPu: a score alone comes after its latency",
+                ),
                 Assert(~alone_lands | (outputs.i.ready & ~vector.output_valid), "PamPu: a score alone finds a place"),
-                Assert((histories["outputs_flying"] & histories["alone_flying"][2:]) == 0,
-                       "PamPu: no output comes with a score alone"),
+                Assert(
+                    (histories["outputs_flying"] & histories["alone_flying"][2:]) == 0,
+                    "PamPu: no output comes with a score alone",
+                ),
             ]
         m.d.comb += [
             Assert(vector.output_valid == output_lands, "PamPu: an output beat comes after its latency"),
-            Assert(beat.credits + outputs_flying + outputs.level == outputs.depth,
-                   "PamPu: each place for output is free, reserved, or taken"),
+            Assert(
+                beat.credits + outputs_flying + outputs.level == outputs.depth,
+                "PamPu: each place for output is free, reserved, or taken",
+            ),
             Assert(~vector.output_valid | outputs.i.ready, "PamPu: an output beat finds a place"),
             Assert(query_buffer.available <= config.query_beats, "PamPu: the query fits its buffer"),
-            Assert(~query_buffer.read | (query_buffer.offset < query_buffer.available),
-                   "PamPu: a query beat that is read is there"),
-            Assert(~(out.valid & (out.p.kind == content.SUM)) | tiles.told[leaving.bank],
-                   "PamPu: the sum that leaves is that of the maximum"),
+            Assert(
+                ~query_buffer.read | (query_buffer.offset < query_buffer.available),
+                "PamPu: a query beat that is read is there",
+            ),
+            Assert(
+                ~(out.valid & (out.p.kind == content.SUM)) | tiles.told[leaving.bank],
+                "PamPu: the sum that leaves is that of the maximum",
+            ),
         ]
         for b in range(config.score_tiles):
             here, softmax_here = at.bank == b, turn == b
@@ -731,24 +779,40 @@ class PamPu(wiring.Component):
             m.d.comb += [
                 # Tiles are in no stage when a score alone begins, so those in a stage have begun later. One without tokens
                 # is ready at once.
-                *(Assert(~began | ~(histories[f"scores_flying_{b}"][ago:].any() | (tiles.ready[b] if ago == 0 else 0)
-                                    | histories[f"sums_flying_{b}"][max(ago - 1, 0):].any() | tiles.told[b]),
-                         "PamPu: m and l leave before scores or after them")
-                  for ago, began in enumerate(histories["alone_lately"] if config.scores else [])),
-                Assert((score_comes & last_score) == score_lands,
-                       "PamPu: a tile's last score comes after its latency"),
-                Assert((sum_comes & (softmax.sum_bank == b)) == sum_lands,
-                       "PamPu: a tile's sum comes after its latency"),
-                Assert(scores_flying + tiles.ready[b] + sums_flying + tiles.told[b] == tiles.occupied[b],
-                       "PamPu: the tile of an occupied bank is in exactly one stage"),
-                Assert(~(score_comes & softmax.write & (softmax.write_bank == b)),
-                       "PamPu: a score and a probability are never written at once"),
-                Assert(~(partial_read & here & softmax.start & softmax_here),
-                       "PamPu: a partial score and a score are never read at once"),
+                *(
+                    Assert(
+                        ~began
+                        | ~(
+                            histories[f"scores_flying_{b}"][ago:].any()
+                            | (tiles.ready[b] if ago == 0 else 0)
+                            | histories[f"sums_flying_{b}"][max(ago - 1, 0) :].any()
+                            | tiles.told[b]
+                        ),
+                        "PamPu: m and l leave before scores or after them",
+                    )
+                    for ago, began in enumerate(histories["alone_lately"] if config.scores else [])
+                ),
+                Assert((score_comes & last_score) == score_lands, "PamPu: a tile's last score comes after its latency"),
+                Assert(
+                    (sum_comes & (softmax.sum_bank == b)) == sum_lands, "PamPu: a tile's sum comes after its latency"
+                ),
+                Assert(
+                    scores_flying + tiles.ready[b] + sums_flying + tiles.told[b] == tiles.occupied[b],
+                    "PamPu: the tile of an occupied bank is in exactly one stage",
+                ),
+                Assert(
+                    ~(score_comes & softmax.write & (softmax.write_bank == b)),
+                    "PamPu: a score and a probability are never written at once",
+                ),
+                Assert(
+                    ~(partial_read & here & softmax.start & softmax_here),
+                    "PamPu: a partial score and a score are never read at once",
+                ),
             ]
 
     def _check_queries(self, m, steps, phases, tiles, leaving):
         """The number of queries of a step, from the command to the tile's last sum. For a proof."""
+
         def legal(queries):
             return (queries != 0) & (queries <= self._config.queries)
 
@@ -760,21 +824,26 @@ class PamPu(wiring.Component):
             Assert(~phase.valid | legal(phase.p.queries), "PamPu: so has a phase"),
             phases.probe.index.eq(1),
             Assert((phases.probe.level < 2) | legal(phases.probe.item.queries), "PamPu: so has the phase after it"),
-            *(Assert(~occupied | legal(groups), "PamPu: so has the tile of an occupied bank")
-              for occupied, groups in zip(tiles.occupied, tiles.groups, strict=True)),
+            *(
+                Assert(~occupied | legal(groups), "PamPu: so has the tile of an occupied bank")
+                for occupied, groups in zip(tiles.occupied, tiles.groups, strict=True)
+            ),
             Assert(~leaving.outputs | (leaving.query == 0), "PamPu: outputs leave after the last query's sum"),
-            Assert((leaving.query == 0) | (tiles.told[leaving.bank] & (leaving.query < tiles.groups[leaving.bank])),
-                   "PamPu: only queries of the tile have a maximum and a sum"),
+            Assert(
+                (leaving.query == 0) | (tiles.told[leaving.bank] & (leaving.query < tiles.groups[leaving.bank])),
+                "PamPu: only queries of the tile have a maximum and a sum",
+            ),
         ]
 
 
 def _maximum(running, score, first, fmt):
     """The larger of two numbers (-0 below +0), or NaN if either is NaN. With ``first`` the result is ``score``."""
+
     def key(bits):
         return bits ^ Mux(bits[-1], (1 << fmt.width) - 1, fmt.sign_mask)
 
     def is_nan(bits):
-        return bits[fmt.fraction_bits:fmt.width - 1].all() & bits[:fmt.fraction_bits].any()
+        return bits[fmt.fraction_bits : fmt.width - 1].all() & bits[: fmt.fraction_bits].any()
 
     larger = Mux(key(score) > key(running), score, running)
     return Mux(first, score, Mux(is_nan(running), running, Mux(is_nan(score), score, larger)))

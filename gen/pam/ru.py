@@ -255,10 +255,12 @@ class PamRu(wiring.Component):
         io = config.io
         m.submodules.weight_unit = unit = WeightUnit(config)
         m.submodules.staging = staging = StreamFIFO(
-            data.StructLayout({"data": config.lanes * io.width, "last": 1}), config.staging_beats, output_register=False)
+            data.StructLayout({"data": config.lanes * io.width, "last": 1}), config.staging_beats, output_register=False
+        )
         m.submodules.sums = sums = StreamFIFO(config.acc.width, self.WEIGHTS)
         m.submodules.weights = weights = StreamFIFO(
-            data.StructLayout({"weight": io.width, "steps": 10, "first": 1}), self.WEIGHTS)
+            data.StructLayout({"weight": io.width, "steps": 10, "first": 1}), self.WEIGHTS
+        )
         return _Queues(unit, staging, sums, weights)
 
     @property
@@ -306,11 +308,17 @@ class PamRu(wiring.Component):
         turn, asked, started = turns.turn, turns.asked, turns.started
         beat = Signal(beat_layout(self._config))
         there, accept, whole, move, ends, start = (
-            Signal(name=n) for n in ("there", "accept", "whole", "move", "ends", "start"))
+            Signal(name=n) for n in ("there", "accept", "whole", "move", "ends", "start")
+        )
         m.d.comb += [
             asked.eq(Mux(started, turns.following, turn)),
-            start.eq(turns.running & unit.free & (turns.flying != self.WEIGHTS) & (~started | (turns.others & ~turns.ahead))
-                     & Array(port.known for port in ports)[asked]),
+            start.eq(
+                turns.running
+                & unit.free
+                & (turns.flying != self.WEIGHTS)
+                & (~started | (turns.others & ~turns.ahead))
+                & Array(port.known for port in ports)[asked]
+            ),
             unit.start.eq(start),
             unit.first.eq(~turns.begun),
             unit.m.eq(Array(port.m for port in ports)[asked]),
@@ -354,9 +362,12 @@ class PamRu(wiring.Component):
             have = Signal(range(config.gather))
             m.d.comb += [whole.eq(have == config.gather - 1), staging.i.p.data.eq(Cat(parts, beat.data))]
             with m.If(moves.move):
-                m.d.sync += [have.eq(Mux(whole, 0, have + 1)) if not self._several else
-                             have.eq(Mux(last, Mux(whole, 0, have + 1), have)),
-                             parts.eq(Cat(parts, beat.data)[width:])]
+                m.d.sync += [
+                    have.eq(Mux(whole, 0, have + 1))
+                    if not self._several
+                    else have.eq(Mux(last, Mux(whole, 0, have + 1), have)),
+                    parts.eq(Cat(parts, beat.data)[width:]),
+                ]
 
     def _next_turn(self, m, ports, turns, moves):
         started, ahead, start, ends = turns.started, turns.ahead, moves.begin, moves.ends
@@ -365,8 +376,12 @@ class PamRu(wiring.Component):
         with m.If(start):
             m.d.sync += [started.eq(1), ahead.eq(started), turns.begun.eq(1)]
         with m.If(ends):
-            m.d.sync += [started.eq(ahead | (started & start)), ahead.eq(0), turns.done.eq(turns.finished),
-                         turns.turn.eq(turns.following)]
+            m.d.sync += [
+                started.eq(ahead | (started & start)),
+                ahead.eq(0),
+                turns.done.eq(turns.finished),
+                turns.turn.eq(turns.following),
+            ]
 
     # ---- Multiply-add: one beat of O at a time ------------------------------------------------------------------------
 
@@ -416,7 +431,9 @@ class PamRu(wiring.Component):
     def _scratch(self, m):
         """The memory of the accumulators of O. Returns its write port and its read port."""
         config = self._config
-        memory = Memory(shape=config.lanes * config.acc.width, depth=max(config.max_chunks * config.queries, 2), init=[])
+        memory = Memory(
+            shape=config.lanes * config.acc.width, depth=max(config.max_chunks * config.queries, 2), init=[]
+        )
         m.submodules.scratch = memory
         write, read = memory.write_port(), memory.read_port()
         return write, read
@@ -426,7 +443,10 @@ class PamRu(wiring.Component):
         last = queues.staging.o.p.last
         _, read = scratch
         out_go, out_last, phase = Signal(), Signal(), Signal()
-        out_chunk, count = Signal(merge.chunk.shape()), Signal(range(self._config.max_chunks * self._config.queries + 1))
+        out_chunk, count = (
+            Signal(merge.chunk.shape()),
+            Signal(range(self._config.max_chunks * self._config.queries + 1)),
+        )
         with m.If(merge.go & last):
             m.d.sync += count.eq(merge.chunk)
         m.d.comb += [out_last.eq(out_chunk == count), read.addr.eq(Mux(out_go, out_chunk, merge.chunk))]
@@ -542,8 +562,10 @@ class PamRu(wiring.Component):
                     m.next = "SCALE"
             with m.State("SCALE"):
                 # Not earlier: while a short step is merged, the lanes may still multiply the previous result.
-                m.d.sync += [factor.eq(io.bias << io.fraction_bits),
-                             scale.eq(unit.total_scale + (total.power << config.table.fraction_bits))]
+                m.d.sync += [
+                    factor.eq(io.bias << io.fraction_bits),
+                    scale.eq(unit.total_scale + (total.power << config.table.fraction_bits)),
+                ]
                 if self._several:
                     m.d.sync += chosen(read_out.powers, read_out.select).eq(total.power)
                 with m.If(normalise):
@@ -600,15 +622,20 @@ class PamRu(wiring.Component):
         before = Signal.like(factors)
         m.d.sync += before.eq(factors)
         m.d.comb += [
-            Assert(~Cat(sent[:self._lanes[0].AGAIN + 1]).any() | (factors == before),
-                   "PamRu: the factor stays until the result is multiplied"),
+            Assert(
+                ~Cat(sent[: self._lanes[0].AGAIN + 1]).any() | (factors == before),
+                "PamRu: the factor stays until the result is multiplied",
+            ),
             Assert(~fifo.i.valid | fifo.i.ready, "PamRu: a beat of the result finds a place"),
-            Assert(result.credits + fifo.level + sum(sent[1:]) == fifo.depth,
-                   "PamRu: each place is free, reserved, or taken"),
+            Assert(
+                result.credits + fifo.level + sum(sent[1:]) == fifo.depth,
+                "PamRu: each place is free, reserved, or taken",
+            ),
             Assert(~(result.header & sent[-1]), "PamRu: a header and a beat of O never leave at once"),
             Assert(~(sent[1] & sent[self._lanes[0].BACK]), "PamRu: what comes back meets nothing from the scratch"),
-            Assert(~(Cat(sent).any() & (merge.go | lanes.valid_1)),
-                   "PamRu: the lanes serve either merging or the result"),
+            Assert(
+                ~(Cat(sent).any() & (merge.go | lanes.valid_1)), "PamRu: the lanes serve either merging or the result"
+            ),
             Assert(~moves.start | queues.sums.i.ready, "PamRu: a sum finds a place"),
             Assert(~queues.unit.valid | queues.weights.i.ready, "PamRu: a weight finds a place"),
         ]

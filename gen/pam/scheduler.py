@@ -39,8 +39,14 @@ def location_layout(side):
 
 def access_layout(side, token_bytes, ref):
     """One access: its location, its number within the token, and whether it is the token's last."""
-    return data.StructLayout({"location": location_layout(side),
-                              "access": _port(side.layout.accesses_of_token(token_bytes)), "last": 1, "ref": ref})
+    return data.StructLayout(
+        {
+            "location": location_layout(side),
+            "access": _port(side.layout.accesses_of_token(token_bytes)),
+            "last": 1,
+            "ref": ref,
+        }
+    )
 
 
 class _Map:
@@ -68,11 +74,14 @@ class _Map:
             self.sources.append(low + token + piece + block)
             assert len(self.sources[-1]) == self.column_bits + self.region_bits
         #: per region: bits of the access number that count through the accesses of one row, lowest first
-        self.counted = [[bit for name, bit in sources[:self.column_bits] if name == "access"] for sources in self.sources]
+        self.counted = [
+            [bit for name, bit in sources[: self.column_bits] if name == "access"] for sources in self.sources
+        ]
         self.step_bits = max(1, *map(len, self.counted))
 
     def address(self, index, access):
         """Row and column of an access of token ``index``."""
+
         def bits(part):
             named = {"index": index, "access": access}
             return Cat(named[name][bit] for name, bit in self.sources[part])
@@ -82,7 +91,7 @@ class _Map:
         else:
             part = access[self.count_bits]
             linear = Mux(part, bits(1), bits(0))
-        return Cat(linear[self.column_bits:], part), linear[:self.column_bits]
+        return Cat(linear[self.column_bits :], part), linear[: self.column_bits]
 
     def walk(self, part, step, access_bits):
         """Offset from the number of a row's first access, after ``step`` accesses."""
@@ -91,15 +100,15 @@ class _Map:
 
     def upper(self, group):
         """A group's number, without the bits that tell groups in lockstep apart."""
-        return group[self._lock:self.group_bits]
+        return group[self._lock : self.group_bits]
 
     def state(self, bank, group):
         """Number of the bank among the banks that have a row of their own."""
-        return Cat(bank[:self.bank_bits], self.upper(group))
+        return Cat(bank[: self.bank_bits], self.upper(group))
 
     def window(self, state):
         """Rank of a bank."""
-        return state[len(state) - self._window_bits:]
+        return state[len(state) - self._window_bits :]
 
     def matches(self, part, first, index, row):
         """Whether access ``first`` of token ``index`` lies in ``row``.
@@ -108,7 +117,7 @@ class _Map:
         on the token, the other on the access.
         """
         by_token, by_access = Const(1), Const(1)
-        for position, (name, bit) in enumerate(self.sources[part][self.column_bits:]):
+        for position, (name, bit) in enumerate(self.sources[part][self.column_bits :]):
             if name == "index":
                 by_token &= row[position] == index[bit]
             else:
@@ -126,9 +135,14 @@ class _Lane:
             return Signal(shape, name=f"{name}_{number}", **more)
 
         self.busy, self.now = signal(1, "busy"), signal(access, "now", reset_less=True)
-        self.index, self.first = (signal(like.shape(), name, reset_less=True)
-                                  for like, name in ((index, "now_index"), (self.now.access, "first")))
-        self.step, self.left = signal(step_bits, "step"), signal(step_bits, "left")  # accesses before and after this one
+        self.index, self.first = (
+            signal(like.shape(), name, reset_less=True)
+            for like, name in ((index, "now_index"), (self.now.access, "first"))
+        )
+        self.step, self.left = (
+            signal(step_bits, "step"),
+            signal(step_bits, "left"),
+        )  # accesses before and after this one
         self.access = signal(self.first.shape(), "access")
         self.done, self.free = signal(1, "done"), signal(1, "free")
 
@@ -283,10 +297,12 @@ class AccessScheduler(wiring.Component):
             raise TypeError(f"Side must be a MemorySide, not {side!r}")
         self._side, self._token_bytes, self._depth, self._ref = side, token_bytes, depth, ref
         self._bank_cycles, self._recovery_cycles, self._hit_limit = bank_cycles, recovery_cycles, hit_limit
-        super().__init__({
-            "i": In(stream.Signature(data.StructLayout({**place_fields(side, token_bytes), "ref": ref}))),
-            "o": Out(stream.Signature(access_layout(side, token_bytes, ref))),
-        })
+        super().__init__(
+            {
+                "i": In(stream.Signature(data.StructLayout({**place_fields(side, token_bytes), "ref": ref}))),
+                "o": Out(stream.Signature(access_layout(side, token_bytes, ref))),
+            }
+        )
 
     @property
     def depth(self):
@@ -309,8 +325,8 @@ class AccessScheduler(wiring.Component):
         if platform == "formal":
             chosen, choice = ahead.chosen, ahead.choice
             m.d.comb += [
-                Assert((chosen & (chosen - 1)[:self._depth]) == 0, "AccessScheduler: at most one token is chosen"),
-                Assert(~ahead.waits | ((choice & (choice - 1)[:len(choice)]) == 0), "AccessScheduler: of one row"),
+                Assert((chosen & (chosen - 1)[: self._depth]) == 0, "AccessScheduler: at most one token is chosen"),
+                Assert(~ahead.waits | ((choice & (choice - 1)[: len(choice)]) == 0), "AccessScheduler: of one row"),
                 Assert(~ahead.waits | choice.any(), "AccessScheduler: a chosen token has something to do"),
             ]
         return m
@@ -327,7 +343,8 @@ class AccessScheduler(wiring.Component):
             older=[Signal(self._depth, name=f"older_{n}", reset_less=True) for n in depth],
             opened=[Signal(name=f"opened_{n}", reset_less=True) for n in depth],
             row=[Signal(mapping.row_bits, name=f"row_{n}", reset_less=True) for n in depth],
-            valid=Signal(self._depth, name="valid"))
+            valid=Signal(self._depth, name="valid"),
+        )
         m.d.comb += tokens.valid.eq(Cat(p.any() for p in tokens.pending))
         return tokens
 
@@ -338,16 +355,23 @@ class AccessScheduler(wiring.Component):
         def timer(most, name):
             return Signal(max(1, most.bit_length()), name=name)
 
-        rest, recovery, gap, window_rest = (max(0, cycles - 2) for cycles in (
-            self._bank_cycles, self._recovery_cycles, side.activate_cycles, side.window_cycles))
+        rest, recovery, gap, window_rest = (
+            max(0, cycles - 2)
+            for cycles in (self._bank_cycles, self._recovery_cycles, side.activate_cycles, side.window_cycles)
+        )
         banks = _Banks(
             open=Array(Signal(name=f"bank_open_{n}") for n in range(states)),
             row=Array(Signal(mapping.row_bits, name=f"bank_row_{n}", reset_less=True) for n in range(states)),
             wait=[timer(max(rest, recovery), f"bank_wait_{n}") for n in range(states)],
             gaps=[timer(gap, f"gap_{w}") for w in range(side.windows)],
-            windows=[[timer(window_rest, f"window_{w}_{k}") for k in range(4)]
-                     for w in range(side.windows)] if side.window_cycles else [],
-            rest=rest, recovery=recovery, gap=gap, window_rest=window_rest)
+            windows=[[timer(window_rest, f"window_{w}_{k}") for k in range(4)] for w in range(side.windows)]
+            if side.window_cycles
+            else [],
+            rest=rest,
+            recovery=recovery,
+            gap=gap,
+            window_rest=window_rest,
+        )
         for running in (*banks.wait, *banks.gaps, *(one for window in banks.windows for one in window)):
             with m.If(running != 0):
                 m.d.sync += running.eq(running - 1)
@@ -358,14 +382,21 @@ class AccessScheduler(wiring.Component):
     def _lanes(self, m, mapping, tokens):
         """Lanes for one or two rows in access, and the choice that waits for its lane."""
         side, index = self._side, tokens.index[0]
-        lanes = [_Lane(n, self.o.p.shape(), index, mapping.step_bits)
-                 for n in range(1 if side.bank_states == side.banks else 2)]
+        lanes = [
+            _Lane(n, self.o.p.shape(), index, mapping.step_bits)
+            for n in range(1 if side.bank_states == side.banks else 2)
+        ]
         ahead = _Ahead(
-            waits=Signal(name="ahead"), opens=Signal(name="ahead_opens"), lane=Signal(name="ahead_lane"),
-            chosen=Signal(self._depth, name="chosen"), group=Signal.like(tokens.group[0], name="ahead_group"),
+            waits=Signal(name="ahead"),
+            opens=Signal(name="ahead_opens"),
+            lane=Signal(name="ahead_lane"),
+            chosen=Signal(self._depth, name="chosen"),
+            group=Signal.like(tokens.group[0], name="ahead_group"),
             bank=Signal.like(tokens.bank[0], name="ahead_bank"),
             choice=Signal(len(mapping.fragments), name="ahead_choice", reset_less=True),
-            left=Signal(mapping.step_bits, name="ahead_left"), go=Signal(name="go"))
+            left=Signal(mapping.step_bits, name="ahead_left"),
+            go=Signal(name="go"),
+        )
         finals = [(1 << len(bits)) - 1 for bits in mapping.counted]  # accesses of a row after the first
         if mapping.parts == 1:
             m.d.comb += ahead.left.eq(finals[0])
@@ -403,8 +434,9 @@ class AccessScheduler(wiring.Component):
         """
         side, count = self._side, len(mapping.fragments)
         bank_free = Array(wait == 0 for wait in banks.wait)
-        window_free = Array((banks.gaps[w] == 0) & (banks.windows[w][3] == 0 if banks.windows else 1)
-                            for w in range(side.windows))
+        window_free = Array(
+            (banks.gaps[w] == 0) & (banks.windows[w][3] == 0 if banks.windows else 1) for w in range(side.windows)
+        )
         hits, misses = Signal(self._depth, name="hits"), Signal(self._depth, name="misses")
         choice = [Signal(count, name=f"choice_{n}") for n in range(self._depth)]
         for n in range(self._depth):
@@ -416,8 +448,9 @@ class AccessScheduler(wiring.Component):
                 m.d.comb += found[f].eq(pending[f] & tokens.opened[n] & tags[fragment.part] & right)
             place = Signal(_bits(side.bank_states), name=f"state_{n}")
             m.d.comb += place.eq(mapping.state(tokens.bank[n], tokens.group[n]))
-            in_use = Cat(lane.busy & (place == mapping.state(lane.now.location.bank, lane.now.location.group))
-                         for lane in lanes).any()
+            in_use = Cat(
+                lane.busy & (place == mapping.state(lane.now.location.bank, lane.now.location.group)) for lane in lanes
+            ).any()
             in_use = in_use | (ahead.waits & (place == mapping.state(ahead.bank, ahead.group)))
             free = bank_free[place] & window_free[mapping.window(place)] & ~in_use
             allowed = ~(ahead.waits & ahead.chosen[n])
@@ -438,14 +471,20 @@ class AccessScheduler(wiring.Component):
         opens, oldest = Signal(name="opens"), Signal(depth, name="oldest")
         m.d.comb += opens.eq(~hits.any() | ((run == self._hit_limit) & misses.any()))
         # Find the oldest of both kinds in parallel, because ``opens`` is known late.
-        m.d.comb += [oldest[n].eq(Mux(opens, misses[n] & ~(misses & older[n]).any(), hits[n] & ~(hits & older[n]).any()))
-                     for n in range(depth)]
+        m.d.comb += [
+            oldest[n].eq(Mux(opens, misses[n] & ~(misses & older[n]).any(), hits[n] & ~(hits & older[n]).any()))
+            for n in range(depth)
+        ]
         with m.If(~ahead.waits | ahead.go):
             m.d.sync += ahead.waits.eq(0)
             with m.If(~(ahead.waits & ahead.opens) & (hits.any() | misses.any())):
                 m.d.sync += [
-                    ahead.waits.eq(1), ahead.opens.eq(opens), ahead.lane.eq(turn.lane_next), ahead.chosen.eq(oldest),
-                    ahead.group.eq(_pick(oldest, tokens.group)), ahead.bank.eq(_pick(oldest, tokens.bank)),
+                    ahead.waits.eq(1),
+                    ahead.opens.eq(opens),
+                    ahead.lane.eq(turn.lane_next),
+                    ahead.chosen.eq(oldest),
+                    ahead.group.eq(_pick(oldest, tokens.group)),
+                    ahead.bank.eq(_pick(oldest, tokens.bank)),
                     ahead.choice.eq(_pick(oldest, choice)),
                 ]
                 with m.If(opens):
@@ -459,15 +498,22 @@ class AccessScheduler(wiring.Component):
         """The row of the waiting choice, with the data of its token."""
         count = len(mapping.fragments)
         found = _Row(
-            index=Signal.like(tokens.index[0], name="the_index"), pending=Signal(count, name="the_pending"),
-            ref=_pick(ahead.chosen, tokens.ref), first=Signal(len(self.o.p.access), name="the_first"),
-            row=Signal(mapping.row_bits, name="the_row"), state=Signal(_bits(self._side.bank_states), name="the_state"))
+            index=Signal.like(tokens.index[0], name="the_index"),
+            pending=Signal(count, name="the_pending"),
+            ref=_pick(ahead.chosen, tokens.ref),
+            first=Signal(len(self.o.p.access), name="the_first"),
+            row=Signal(mapping.row_bits, name="the_row"),
+            state=Signal(_bits(self._side.bank_states), name="the_state"),
+        )
         m.d.comb += [
-            found.index.eq(_pick(ahead.chosen, tokens.index)), found.pending.eq(_pick(ahead.chosen, tokens.pending)),
+            found.index.eq(_pick(ahead.chosen, tokens.index)),
+            found.pending.eq(_pick(ahead.chosen, tokens.pending)),
             found.first.eq(_pick(ahead.choice, [one.accesses[0] for one in mapping.fragments])),
         ]
-        m.d.comb += [found.row.eq(mapping.address(found.index, found.first)[0]),
-                     found.state.eq(mapping.state(ahead.bank, ahead.group))]
+        m.d.comb += [
+            found.row.eq(mapping.address(found.index, found.first)[0]),
+            found.state.eq(mapping.state(ahead.bank, ahead.group)),
+        ]
         return found
 
     def _walk(self, m, mapping, n, lane, banks, ahead, turn, found):
@@ -506,9 +552,14 @@ class AccessScheduler(wiring.Component):
         with m.If(ahead.waits & (ahead.lane == n) & lane.free):
             m.d.comb += ahead.go.eq(1)
             m.d.sync += [
-                lane.busy.eq(1), lane.step.eq(0), lane.left.eq(ahead.left), lane.first.eq(found.first),
-                lane.index.eq(found.index), lane.now.last.eq(~(found.pending & ~ahead.choice).any()),
-                lane.now.location.group.eq(ahead.group), lane.now.location.bank.eq(ahead.bank),
+                lane.busy.eq(1),
+                lane.step.eq(0),
+                lane.left.eq(ahead.left),
+                lane.first.eq(found.first),
+                lane.index.eq(found.index),
+                lane.now.last.eq(~(found.pending & ~ahead.choice).any()),
+                lane.now.location.group.eq(ahead.group),
+                lane.now.location.bank.eq(ahead.bank),
                 Value.cast(lane.now.ref).eq(found.ref),
             ]
 
@@ -542,8 +593,8 @@ class AccessScheduler(wiring.Component):
         in_bank = Signal(mapping.bank_bits)
         in_index = Signal(mapping.index_bits)
         inner = _bits(self._side.interleave)
-        m.d.comb += [in_group.eq(item.group), in_bank.eq(item.slot[inner:inner + mapping.bank_bits])]
-        m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + mapping.bank_bits:]))
+        m.d.comb += [in_group.eq(item.group), in_bank.eq(item.slot[inner : inner + mapping.bank_bits])]
+        m.d.comb += in_index.eq(Cat(item.slot[:inner], item.slot[inner + mapping.bank_bits :]))
         in_state = Signal(_bits(self._side.bank_states))
         m.d.comb += in_state.eq(mapping.state(in_bank, in_group))
         same = ahead.go & ahead.opens & (found.state == in_state)  # its bank opens another row in this cycle
@@ -552,8 +603,12 @@ class AccessScheduler(wiring.Component):
         for n in range(self._depth):
             with m.If(self.i.valid & free & (place == n)):
                 m.d.sync += [
-                    tokens.group[n].eq(in_group), tokens.bank[n].eq(in_bank), tokens.index[n].eq(in_index),
-                    tokens.ref[n].eq(item.ref), tokens.pending[n].eq(-1), tokens.older[n].eq(tokens.valid),
+                    tokens.group[n].eq(in_group),
+                    tokens.bank[n].eq(in_bank),
+                    tokens.index[n].eq(in_index),
+                    tokens.ref[n].eq(item.ref),
+                    tokens.pending[n].eq(-1),
+                    tokens.older[n].eq(tokens.valid),
                     tokens.opened[n].eq(banks.open[in_state] | same),
                     tokens.row[n].eq(Mux(same, found.row, banks.row[in_state])),
                 ]
@@ -564,5 +619,10 @@ class AccessScheduler(wiring.Component):
 
 def _pick(which, values):
     """The one of ``values`` whose bit in ``which`` is 1."""
-    return reduce(or_, [Mux(bit, value if isinstance(value, int) else Value.cast(value), 0)
-                        for bit, value in zip(which, values, strict=True)])
+    return reduce(
+        or_,
+        [
+            Mux(bit, value if isinstance(value, int) else Value.cast(value), 0)
+            for bit, value in zip(which, values, strict=True)
+        ],
+    )

@@ -17,15 +17,17 @@ def command_layout(config):
 
 def phase_layout(config):
     """One phase: all K beats or all V beats of a tile, for all queries of its step."""
-    return data.StructLayout({
-        "value": 1,                                # 0: K phase, 1: V phase
-        "count": range(config.tile_tokens + 1),    # tokens of the tile; 0 only for a step without tokens
-        "chunks": range(config.max_chunks + 1),
-        "bank": 1,                                 # half of the score memory
-        "final": 1,                                # last tile of its step
-        **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
-        **({"scores": 1} if config.scores else {}),  # K phase of a step of scores alone
-    })
+    return data.StructLayout(
+        {
+            "value": 1,  # 0: K phase, 1: V phase
+            "count": range(config.tile_tokens + 1),  # tokens of the tile; 0 only for a step without tokens
+            "chunks": range(config.max_chunks + 1),
+            "bank": 1,  # half of the score memory
+            "final": 1,  # last tile of its step
+            **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
+            **({"scores": 1} if config.scores else {}),  # K phase of a step of scores alone
+        }
+    )
 
 
 class TileSequencer(wiring.Component):
@@ -46,34 +48,43 @@ class TileSequencer(wiring.Component):
     def __init__(self, config):
         self._config = config
         # State for a proof. In every other netlist these signals have no driver and no reader.
-        self.probe = Signal(data.StructLayout({
-            "keys": 1, "left": range(config.max_tokens + 1),  # tokens of the step whose K phases are still to come
-            "held": range(3), "older": phase_layout(config), "newer": phase_layout(config),  # V phases that are due
-            "chunks": range(config.max_chunks + 1), "more": 1, "ends": 1, "bank": 1,
-            **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
-            **({"scores": 1} if config.scores else {}),
-        }))
-        super().__init__({
-            "i": In(stream.Signature(command_layout(config))),
-            "o": Out(stream.Signature(phase_layout(config))),
-        })
+        self.probe = Signal(
+            data.StructLayout(
+                {
+                    "keys": 1,
+                    "left": range(config.max_tokens + 1),  # tokens of the step whose K phases are still to come
+                    "held": range(3),
+                    "older": phase_layout(config),
+                    "newer": phase_layout(config),  # V phases that are due
+                    "chunks": range(config.max_chunks + 1),
+                    "more": 1,
+                    "ends": 1,
+                    "bank": 1,
+                    **({"queries": range(config.queries + 1)} if config.queries > 1 else {}),
+                    **({"scores": 1} if config.scores else {}),
+                }
+            )
+        )
+        super().__init__(
+            {"i": In(stream.Signature(command_layout(config))), "o": Out(stream.Signature(phase_layout(config)))}
+        )
 
     def elaborate(self, platform):
         m = Module()
         config = self._config
         tile = config.tile_tokens
 
-        left    = Signal(range(config.max_tokens + 1))  # tokens of the step not yet in a tile
-        chunks  = Signal(range(config.max_chunks + 1))
+        left = Signal(range(config.max_tokens + 1))  # tokens of the step not yet in a tile
+        chunks = Signal(range(config.max_chunks + 1))
         queries = Signal(range(config.queries + 1))
-        more    = Signal()
-        bank    = Signal()
-        waiting = Signal(phase_layout(config))          # the tile whose V phase is due
+        more = Signal()
+        bank = Signal()
+        waiting = Signal(phase_layout(config))  # the tile whose V phase is due
         pending = Signal()
-        ends    = Signal()                              # its V phase comes before any other K phase
-        final   = Signal()
-        count   = Signal(range(tile + 1))
-        scores  = Signal()
+        ends = Signal()  # its V phase comes before any other K phase
+        final = Signal()
+        count = Signal(range(tile + 1))
+        scores = Signal()
         o = self.o.p
 
         m.d.comb += final.eq(left <= tile)

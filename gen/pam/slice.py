@@ -27,11 +27,13 @@ def connect_groups(m, platform, config, top):
         payload = Value.cast(source.payload)
         width = len(payload) - config.units
         m.submodules[name] = broadcast = StreamBroadcast(len(payload), config.groups)
-        chosen = [payload[width + g * each:width + (g + 1) * each] for g in range(config.groups)]
+        chosen = [payload[width + g * each : width + (g + 1) * each] for g in range(config.groups)]
         link(m, source, broadcast.i, Cat(payload, (part.any() for part in chosen)))
         for g, group in enumerate(groups):
             o = getattr(broadcast, f"o_{g}")
-            link(m, o, getattr(group, name), Cat(o.payload[:width], o.payload[width + g * each:width + (g + 1) * each]))
+            link(
+                m, o, getattr(group, name), Cat(o.payload[:width], o.payload[width + g * each : width + (g + 1) * each])
+            )
 
     # With one group, the group normalises. Otherwise the last unit of the tree does.
     m.submodules.tree = tree = PamReductionTree(config.tree)

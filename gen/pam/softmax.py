@@ -48,24 +48,34 @@ class SoftmaxUnit(wiring.Component):
     def __init__(self, config):
         self._config = config
         index = range(max(config.tile_tokens * config.queries, 2))
-        super().__init__({
-            "start": In(1),
-            "bank": In(1),
-            "count": In(range(config.tile_tokens + 1)),
-            "done": Out(1),
-            "read_index": Out(index),
-            "score": In(config.score.width),
-            "maximum": In(config.score.width),
-            "write": Out(1),
-            "write_bank": Out(1),
-            "write_index": Out(index),
-            "probability": Out(config.io.width),
-            "sum_valid": Out(1),
-            "sum_bank": Out(1),
-            "sum": Out(config.acc.width),
-            **({"queries": In(range(config.queries + 1)), "query": Out(range(config.queries)),
-                "sum_query": Out(range(config.queries)), "sum_last": Out(1)} if config.queries > 1 else {}),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "bank": In(1),
+                "count": In(range(config.tile_tokens + 1)),
+                "done": Out(1),
+                "read_index": Out(index),
+                "score": In(config.score.width),
+                "maximum": In(config.score.width),
+                "write": Out(1),
+                "write_bank": Out(1),
+                "write_index": Out(index),
+                "probability": Out(config.io.width),
+                "sum_valid": Out(1),
+                "sum_bank": Out(1),
+                "sum": Out(config.acc.width),
+                **(
+                    {
+                        "queries": In(range(config.queries + 1)),
+                        "query": Out(range(config.queries)),
+                        "sum_query": Out(range(config.queries)),
+                        "sum_last": Out(1),
+                    }
+                    if config.queries > 1
+                    else {}
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -122,15 +132,19 @@ class SoftmaxUnit(wiring.Component):
             totals = Array(Signal(window.width, name=f"total_{n}", reset_less=True) for n in range(config.queries))
             nans = Array(Signal(name=f"nan_{n}", reset_less=True) for n in range(config.queries))
             sum_last = delayed(delayed(last, "all_last", self.LATENCY), "sum_last", 1 + Rounder.LATENCY)
-            m.d.comb += [self.sum_query.eq(delayed(query, "sum_query", 1 + Rounder.LATENCY)), self.sum_last.eq(sum_last)]
+            m.d.comb += [
+                self.sum_query.eq(delayed(query, "sum_query", 1 + Rounder.LATENCY)),
+                self.sum_last.eq(sum_last),
+            ]
         else:
             query, totals, nans = 0, [total], [nan]
         with m.If(valid):
-            for copy in ([total, nan], [totals[query], nans[query]])[:1 + several]:
+            for copy in ([total, nan], [totals[query], nans[query]])[: 1 + several]:
                 m.d.sync += copy[0].eq(Mux(first, 0, totals[query]) + term)
                 m.d.sync += copy[1].eq((~first & nans[query]) | (p.nan & ~void))
-        m.submodules.rounder = rounder = Rounder(config.acc, width=window.width + 1, exponent_max=0,
-                                                 unit=-window.fraction_bits)
+        m.submodules.rounder = rounder = Rounder(
+            config.acc, width=window.width + 1, exponent_max=0, unit=-window.fraction_bits
+        )
         m.d.comb += [
             rounder.value.eq(total),
             rounder.nan.eq(nan),
@@ -145,10 +159,7 @@ class SoftmaxUnit(wiring.Component):
         the last token and to the last query."""
         token = Signal(range(max(self._config.tile_tokens, 2)))
         last_token, last_query = Signal(), Signal()
-        m.d.comb += [
-            last_token.eq(empty | (token == self.count - 1)),
-            last_query.eq(self.query == self.queries - 1),
-        ]
+        m.d.comb += [last_token.eq(empty | (token == self.count - 1)), last_query.eq(self.query == self.queries - 1)]
         with m.If(self.start):
             m.d.sync += self.query.eq(Mux(last_query, 0, self.query + 1))
             with m.If(last_query):

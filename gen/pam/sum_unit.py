@@ -51,24 +51,30 @@ class SumUnit(wiring.Component):
         self._adder = config.lane_depth + 1
         self.LATENCY = 4 + self._adder
         self.FINISH = 2 * (4 + self._adder)
-        super().__init__({
-            "valid": In(1),
-            "first": In(1),
-            "weight": In(self._weight.width),
-            "steps": In(10),
-            "l": In(config.acc.width),
-            "close": In(1),
-            "part": Out(config.acc.width),
-            "power": Out(signed(10)),
-            "empty": Out(1),
-            "bad": Out(1),
-            "log": Out(config.score.width),
-            "finish": In(1),
-            "maximum": In(config.score.width),
-            "scale": In(signed(config.scale_bits)),
-            "log_sum": Out(config.acc.width),
-            **({"query": In(range(config.queries)), "select": In(range(config.queries))} if config.queries > 1 else {}),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "first": In(1),
+                "weight": In(self._weight.width),
+                "steps": In(10),
+                "l": In(config.acc.width),
+                "close": In(1),
+                "part": Out(config.acc.width),
+                "power": Out(signed(10)),
+                "empty": Out(1),
+                "bad": Out(1),
+                "log": Out(config.score.width),
+                "finish": In(1),
+                "maximum": In(config.score.width),
+                "scale": In(signed(config.scale_bits)),
+                "log_sum": Out(config.acc.width),
+                **(
+                    {"query": In(range(config.queries)), "select": In(range(config.queries))}
+                    if config.queries > 1
+                    else {}
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -76,12 +82,14 @@ class SumUnit(wiring.Component):
         acc = config.acc
         options = {"fmt": acc, "acc": acc, "flush_to_zero": True}
 
-        log = logarithm(m, converted(m, self.part, acc, config.log, "part"), fmt=config.log, depth=self.LOGARITHM,
-                        name="log_")
+        log = logarithm(
+            m, converted(m, self.part, acc, config.log, "part"), fmt=config.log, depth=self.LOGARITHM, name="log_"
+        )
         m.d.comb += self.log.eq(converted(m, log, config.log, config.score, "log_score"))
         log_acc = self.log if config.score == acc else converted(m, log, config.log, acc, "log_acc")
-        scale = from_integer(m, self.scale[config.table.fraction_bits - config.log_scale_bits:], fmt=acc, signed=True,
-                             name="scale_")
+        scale = from_integer(
+            m, self.scale[config.table.fraction_bits - config.log_scale_bits :], fmt=acc, signed=True, name="scale_"
+        )
         count = Signal(range(self.FINISH + 1))
         second = Signal()
         m.d.comb += second.eq(count >= self.FINISH // 2)
@@ -97,17 +105,26 @@ class SumUnit(wiring.Component):
         m.d.comb += b.eq(Mux(self.finish, Mux(second, acc.bias << acc.fraction_bits, config.log_constant), weight))
         product = exact_product(m, a, b, depth=1, name="product_", **options)
         # In the Verilog of a unit of one query, the register has no name.
-        totals, addend = ([Signal(acc.width, reset_less=True)] if config.queries == 1 else
-                          per_query(config, acc.width, "total", reset_less=True)), Signal(acc.width, reset_less=True)
+        totals, addend = (
+            (
+                [Signal(acc.width, reset_less=True)]
+                if config.queries == 1
+                else per_query(config, acc.width, "total", reset_less=True)
+            ),
+            Signal(acc.width, reset_less=True),
+        )
         query_2, query_end = self._queries(m)
         down = moved(m, chosen(totals, query_2), delayed(m, self.steps, "steps", 2), acc, "moved")
         other = Signal(acc.width)
-        m.d.comb += other.eq(Mux(
-            self.finish, Mux(second, converted(m, self.maximum, config.score, acc, "maximum"),
-                             log_acc),
-            Mux(delayed(m, self.first, "first", 2), 0, down)))
+        m.d.comb += other.eq(
+            Mux(
+                self.finish,
+                Mux(second, converted(m, self.maximum, config.score, acc, "maximum"), log_acc),
+                Mux(delayed(m, self.first, "first", 2), 0, down),
+            )
+        )
         m.d.sync += addend.eq(other)
-        product = delayed(m, addend_distance(m, product, other[acc.fraction_bits:-1], **options), "product", 1)
+        product = delayed(m, addend_distance(m, product, other[acc.fraction_bits : -1], **options), "product", 1)
         result = add_product(m, product, addend, depth=self._adder, name="sum_", **options)
         with m.If(delayed(m, self.valid, "valid", self.LATENCY - 1, reset=True)):
             m.d.sync += chosen(totals, query_end).eq(result)
@@ -118,13 +135,22 @@ class SumUnit(wiring.Component):
         if config.queries > 1:
             total = Signal(acc.width, name="total")
             m.d.comb += total.eq(chosen(totals, self.select))
-        field = total[acc.fraction_bits:-1]
+        field = total[acc.fraction_bits : -1]
         empty, special = Signal(), Signal()
         m.d.comb += [empty.eq(~field.any()), special.eq(field.all())]
         with m.If(self.close):
             m.d.sync += [
-                self.part.eq(Mux(empty, 0, Mux(special, total, Cat(total[:acc.fraction_bits],
-                                                                   Const(acc.bias, acc.exponent_bits), total[-1])))),
+                self.part.eq(
+                    Mux(
+                        empty,
+                        0,
+                        Mux(
+                            special,
+                            total,
+                            Cat(total[: acc.fraction_bits], Const(acc.bias, acc.exponent_bits), total[-1]),
+                        ),
+                    )
+                ),
                 self.power.eq(Mux(empty | special, 0, field - acc.bias)),
                 self.empty.eq(empty),
                 self.bad.eq(special | total[-1]),

@@ -58,14 +58,28 @@ class PamTierMerge(wiring.Component):
         wiring.connect(m, unit=unit.result, result=wiring.flipped(self.result))
         for n, name in enumerate(self._config.score_formats):
             source, fmt = getattr(self, f"source_{n}"), FORMATS[name]
-            widened = Signal(data.StructLayout({"m": config.score.width, "scale": config.scale_bits}), name=f"widened_{n}")
-            score = source.p.data[:fmt.width]
+            widened = Signal(
+                data.StructLayout({"m": config.score.width, "scale": config.scale_bits}), name=f"widened_{n}"
+            )
+            score = source.p.data[: fmt.width]
             m.d.comb += [
-                widened.m.eq(score if fmt == config.score else
-                             convert(m, score, source=fmt, target=config.score, name=f"score_{n}_")),
-                widened.scale.eq(source.p.data[fmt.width:]),
+                widened.m.eq(
+                    score
+                    if fmt == config.score
+                    else convert(m, score, source=fmt, target=config.score, name=f"score_{n}_")
+                ),
+                widened.scale.eq(source.p.data[fmt.width :]),
             ]
-            link(m, source, getattr(unit, f"source_{n}"),
-                 Cat(Mux(source.p.kind == PartialKind.MAXIMUM, widened.as_value(), source.p.data),
-                     source.p.kind, source.p.last, source.p.final, *([source.p.query] if config.queries > 1 else [])))
+            link(
+                m,
+                source,
+                getattr(unit, f"source_{n}"),
+                Cat(
+                    Mux(source.p.kind == PartialKind.MAXIMUM, widened.as_value(), source.p.data),
+                    source.p.kind,
+                    source.p.last,
+                    source.p.final,
+                    *([source.p.query] if config.queries > 1 else []),
+                ),
+            )
         return m

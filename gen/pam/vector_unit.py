@@ -15,6 +15,7 @@ from ..arith.lanes import LaneAccumulator, clipped, plus, product, register
 
 __all__ = ["VectorUnit"]
 
+
 class _Shapes(NamedTuple):
     """Sizes of exponents and shifts.
 
@@ -43,8 +44,9 @@ class _Beat(NamedTuple):
 
     def later(self, m, cycle):
         """The same strobes one cycle later, in cycle ``cycle``."""
-        return _Beat(*(register(m, signal, f"{name}_{cycle}", keep=name == "valid")
-                       for name, signal in self._asdict().items()))
+        return _Beat(
+            *(register(m, signal, f"{name}_{cycle}", keep=name == "valid") for name, signal in self._asdict().items())
+        )
 
 
 class _Operands(NamedTuple):
@@ -159,30 +161,33 @@ class VectorUnit(wiring.Component):
         self._config = config
         io, lanes = config.io, config.lanes
         self._lane_window = AlignedWindow(io, config.acc.precision, config.guard_bits, config.tile_tokens, io)
-        self._score_window = AlignedWindow(io, config.acc.precision, config.guard_bits, config.max_head_dim + 1,
-                                           config.score)
+        self._score_window = AlignedWindow(
+            io, config.acc.precision, config.guard_bits, config.max_head_dim + 1, config.score
+        )
         self._lane = LaneAccumulator(io, self._lane_window)
-        super().__init__({
-            "valid": In(1),
-            "value": In(1),
-            "first": In(1),
-            "last": In(1),
-            "partial": In(1),
-            "slot": In(range(max(config.score_accumulators * config.queries, 2))),
-            "data": In(lanes * io.width),
-            "query": In(lanes * io.width),
-            "probability": In(io.width),
-            "partial_score": In(config.score.width),
-            "score_tag_in": In(score_tag),
-            "output_tag_in": In(output_tag),
-            "score_valid": Out(1),
-            "score": Out(config.score.width),
-            "score_tag": Out(score_tag),
-            "output_valid": Out(1),
-            "output": Out(lanes * io.width),
-            "output_tag": Out(output_tag),
-            **({"hold": In(1)} if config.queries > 1 else {}),
-        })
+        super().__init__(
+            {
+                "valid": In(1),
+                "value": In(1),
+                "first": In(1),
+                "last": In(1),
+                "partial": In(1),
+                "slot": In(range(max(config.score_accumulators * config.queries, 2))),
+                "data": In(lanes * io.width),
+                "query": In(lanes * io.width),
+                "probability": In(io.width),
+                "partial_score": In(config.score.width),
+                "score_tag_in": In(score_tag),
+                "output_tag_in": In(output_tag),
+                "score_valid": Out(1),
+                "score": Out(config.score.width),
+                "score_tag": Out(score_tag),
+                "output_valid": Out(1),
+                "output": Out(lanes * io.width),
+                "output_tag": Out(output_tag),
+                **({"hold": In(1)} if config.queries > 1 else {}),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -209,7 +214,7 @@ class VectorUnit(wiring.Component):
 
     def _query_of(self, slot):
         """The query of a value beat."""
-        return slot[:(self._config.queries - 1).bit_length()] if self._config.queries > 1 else 0
+        return slot[: (self._config.queries - 1).bit_length()] if self._config.queries > 1 else 0
 
     def _shapes(self):
         """Sizes of exponents, and of the resulting shifts."""
@@ -220,17 +225,23 @@ class VectorUnit(wiring.Component):
         offset = -score.bias - score.fraction_bits - place - score_window.unit
         score_exponent_max = max(2 * (io.exponent_max - 1), score.exponent_max - 1 + offset)
         return _Shapes(
-            place=place, offset=offset, score_exponent_max=score_exponent_max,
+            place=place,
+            offset=offset,
+            score_exponent_max=score_exponent_max,
             exponent=signed(bits_for(max(score_exponent_max, -offset)) + 2),
-            score_shift=range(1 << (score_window.width - 1).bit_length()))
+            score_shift=range(1 << (score_window.width - 1).bit_length()),
+        )
 
     def _unpack(self, m):
         """Cycle 1: operands."""
         io, lanes = self._config.io, self._config.lanes
         beat = _Beat(
             valid=register(m, self.valid, "valid_1", keep=True),
-            **{n: register(m, s, f"{n}_1") for s, n in
-               ((self.value, "value"), (self.first, "first"), (self.last, "last"))})
+            **{
+                n: register(m, s, f"{n}_1")
+                for s, n in ((self.value, "value"), (self.first, "first"), (self.last, "last"))
+            },
+        )
         partial_1, slot_1 = register(m, self.partial, "partial_1"), register(m, self.slot, "slot_1")
         if self._config.queries > 1:
             data_1 = Signal(lanes * io.width, reset_less=True)
@@ -260,16 +271,24 @@ class VectorUnit(wiring.Component):
     def _multiply(self, m, operands):
         """Cycle 2: products, and the largest exponent of all lanes."""
         beat, slot_2, a_2, b_2, exponents_2, signs_2, infs_2, nans_2, _, _ = operands
-        products_3 = [register(m, product(m, a, b, f"product_{n}"), f"product_3_{n}")
-                      for n, (a, b) in enumerate(zip(a_2, b_2, strict=True))]
+        products_3 = [
+            register(m, product(m, a, b, f"product_{n}"), f"product_3_{n}")
+            for n, (a, b) in enumerate(zip(a_2, b_2, strict=True))
+        ]
         exponents_3 = [register(m, e, f"exponent_3_{n}") for n, e in enumerate(exponents_2)]
         signs_3 = [register(m, s, f"sign_3_{n}") for n, s in enumerate(signs_2)]
         top_3 = register(m, _maximum(m, exponents_2, "top"), "top_3")
-        lane_flags_3 = [self._lane.flags(m, lane, *of) for lane, of in enumerate(zip(nans_2, infs_2, signs_2, strict=True))]
-        any_3 = [register(m, Cat(*fs).any(), f"any_{n}_3") for n, fs in (
-            ("nan", nans_2),
-            ("positive", [i & ~s for i, s in zip(infs_2, signs_2, strict=True)]),
-            ("negative", [i & s for i, s in zip(infs_2, signs_2, strict=True)]))]
+        lane_flags_3 = [
+            self._lane.flags(m, lane, *of) for lane, of in enumerate(zip(nans_2, infs_2, signs_2, strict=True))
+        ]
+        any_3 = [
+            register(m, Cat(*fs).any(), f"any_{n}_3")
+            for n, fs in (
+                ("nan", nans_2),
+                ("positive", [i & ~s for i, s in zip(infs_2, signs_2, strict=True)]),
+                ("negative", [i & s for i, s in zip(infs_2, signs_2, strict=True)]),
+            )
+        ]
         after = beat.later(m, 3)
         slot_3 = register(m, slot_2, "slot_3")
         return _Products(after, slot_3, products_3, exponents_3, signs_3, top_3, lane_flags_3, any_3)
@@ -289,9 +308,14 @@ class VectorUnit(wiring.Component):
         start_exponent = Signal(shape.exponent)
         m.d.comb += start_exponent.eq(Mux(use, start.exponent + offset, self._score_window.floor))
         start_exponent_3 = register(m, start_exponent, "start_exponent_3")
-        start_flags_3 = [register(m, operands.started & f, f"start_{n}_3") for f, n in
-                         ((start.nan, "nan"), (start.inf & ~start.sign, "positive"),
-                          (start.inf & start.sign, "negative"))]
+        start_flags_3 = [
+            register(m, operands.started & f, f"start_{n}_3")
+            for f, n in (
+                (start.nan, "nan"),
+                (start.inf & ~start.sign, "positive"),
+                (start.inf & start.sign, "negative"),
+            )
+        ]
         return _Start(start_3, start_exponent_3, start_flags_3)
 
     def _exponents(self, m, products, start, shape):
@@ -302,8 +326,13 @@ class VectorUnit(wiring.Component):
         query = self._query_of(products.slot)
         term_shifts_4, lane_shifts_4, lane_grown_4 = [], [], []
         for lane, exponent in enumerate(products.exponents):
-            kept = _chosen([Signal(range(lane_most + 1), name=name, reset_less=True)
-                            for name in self._per_query(f"lane_exponent_{lane}")], query)
+            kept = _chosen(
+                [
+                    Signal(range(lane_most + 1), name=name, reset_less=True)
+                    for name in self._per_query(f"lane_exponent_{lane}")
+                ],
+                query,
+            )
             before, after = self._lane.grown(m, lane, exponent, kept, beat.first, beat.valid & beat.value)
             base = Signal(range(max(most, lane_most) + 1), name=f"base_{lane}")
             m.d.comb += base.eq(Mux(beat.value, after, grown))
@@ -319,8 +348,7 @@ class VectorUnit(wiring.Component):
         """
         floor, most = self._score_window.floor, shape.score_exponent_max
         beat, slot, top = products.beat, products.slot, products.top
-        score_exponents = [Signal(range(most + 1), name=f"score_exponent_{s}", reset_less=True)
-                           for s in self._slots]
+        score_exponents = [Signal(range(most + 1), name=f"score_exponent_{s}", reset_less=True) for s in self._slots]
         old, grown = Signal(shape.exponent), Signal(range(most + 1))
         floored = max(floor, 0)
         m.d.comb += old.eq(Mux(beat.first, start.exponent, Array(score_exponents)[slot]))
@@ -348,8 +376,9 @@ class VectorUnit(wiring.Component):
     def _value_totals(self, m, products, shifts, terms):
         """Cycle 5: lane accumulators. After the last beat their values go straight to the rounders."""
         io, beat, window = self._config.io, terms.beat, self._lane_window
-        output_valid = register(m, register(m, beat.valid & beat.value & beat.last, "done_6", keep=True), "done", 2,
-                                 keep=True)
+        output_valid = register(
+            m, register(m, beat.valid & beat.value & beat.last, "done_6", keep=True), "done", 2, keep=True
+        )
         m.d.comb += self.output_valid.eq(output_valid)
         m.d.comb += self.output_tag.eq(register(m, self.output_tag_in, "output_tag_delay", self.OUTPUT_LATENCY))
         several = self._config.queries > 1
@@ -357,14 +386,23 @@ class VectorUnit(wiring.Component):
             olds, news_5, lasts = self._kept_totals(m, products, beat)
         for lane in range(self._config.lanes):
             if several:
-                total, flags = olds[lane][:window.width].as_signed(), list(olds[lane][window.width:])
+                total, flags = olds[lane][: window.width].as_signed(), list(olds[lane][window.width :])
             else:
                 total, flags = self._lane.state(lane)
-            grown, marked = self._lane.sum(m, lane, beat.first, total, flags, shifts.lanes[lane],
-                                           products.lane_flags[lane], terms.terms[lane], terms.carries[lane])
+            grown, marked = self._lane.sum(
+                m,
+                lane,
+                beat.first,
+                total,
+                flags,
+                shifts.lanes[lane],
+                products.lane_flags[lane],
+                terms.terms[lane],
+                terms.carries[lane],
+            )
             if several:
-                m.d.comb += news_5[lane].eq(Cat(grown[:window.width], *marked))
-                total, flags = lasts[lane][:window.width].as_signed(), list(lasts[lane][window.width:])
+                m.d.comb += news_5[lane].eq(Cat(grown[: window.width], *marked))
+                total, flags = lasts[lane][: window.width].as_signed(), list(lasts[lane][window.width :])
             else:
                 with m.If(beat.valid & beat.value):
                     m.d.sync += total.eq(grown)
@@ -397,15 +435,24 @@ class VectorUnit(wiring.Component):
             old = Mux(near, value, old)
         old_5 = register(m, old, "lane_totals_old")
         m.d.comb += [
-            read.en.eq(strobes[0]), read.addr.eq(queries[0]),
-            write.en.eq(strobes[2]), write.addr.eq(queries[2]), write.data.eq(Cat(*news)),
+            read.en.eq(strobes[0]),
+            read.addr.eq(queries[0]),
+            write.en.eq(strobes[2]),
+            write.addr.eq(queries[2]),
+            write.data.eq(Cat(*news)),
         ]
-        return [old_5.word_select(lane, size) for lane in lanes], news, [new_6.word_select(lane, size) for lane in lanes]
+        return (
+            [old_5.word_select(lane, size) for lane in lanes],
+            news,
+            [new_6.word_select(lane, size) for lane in lanes],
+        )
 
     def _sum_lanes(self, m, terms):
         """Cycles 5 and 6: sum of the lanes."""
-        groups = [_sum(m, terms.terms[i:i + 4], terms.carries[i:i + 4], f"group_{i // 4}")
-                  for i in range(0, self._config.lanes, 4)]
+        groups = [
+            _sum(m, terms.terms[i : i + 4], terms.carries[i : i + 4], f"group_{i // 4}")
+            for i in range(0, self._config.lanes, 4)
+        ]
         sums_6 = [register(m, group, f"sum_6_{n}") for n, group in enumerate(groups)]
         return register(m, _sum(m, sums_6, [], "beat"), "sum_7")
 
@@ -425,8 +472,10 @@ class VectorUnit(wiring.Component):
         total_7 = Signal(signed(window.width))
         flag_7 = [Signal(name=f"score_flag_{n}") for n in range(3)]
         m.d.comb += total_7.eq((Mux(first_7, start_7, Array(totals)[slot_7]) >> shift_7) + sum_7)
-        m.d.comb += [f.eq(new | Mux(first_7, begin, Array([s[n] for s in states])[slot_7]))
-                     for n, (f, new, begin) in enumerate(zip(flag_7, flags_7, start_flags_7, strict=True))]
+        m.d.comb += [
+            f.eq(new | Mux(first_7, begin, Array([s[n] for s in states])[slot_7]))
+            for n, (f, new, begin) in enumerate(zip(flag_7, flags_7, start_flags_7, strict=True))
+        ]
         total_8 = register(m, total_7, "score_total_8")
         flags_8 = [register(m, f, f"score_flag_8_{n}") for n, f in enumerate(flag_7)]
         with m.If(valid_7):
@@ -434,11 +483,14 @@ class VectorUnit(wiring.Component):
             m.d.sync += [Array([s[n] for s in states])[slot_7].eq(flag_7[n]) for n in range(3)]
 
         m.submodules.score_rounder = rounder = Rounder(
-            score, width=window.width, exponent_max=shape.score_exponent_max, unit=window.unit, floor=window.floor)
+            score, width=window.width, exponent_max=shape.score_exponent_max, unit=window.unit, floor=window.floor
+        )
         m.d.comb += [
             rounder.value.eq(total_8),
             rounder.exponent.eq(register(m, shifts.score_grown, "score_grown_8", 4)),
-            rounder.nan.eq(flags_8[0]), rounder.positive.eq(flags_8[1]), rounder.negative.eq(flags_8[2]),
+            rounder.nan.eq(flags_8[0]),
+            rounder.positive.eq(flags_8[1]),
+            rounder.negative.eq(flags_8[2]),
             self.score.eq(rounder.bits),
             self.score_valid.eq(register(m, valid_7 & last_7, "score_done", 3, keep=True)),
             self.score_tag.eq(register(m, self.score_tag_in, "score_tag_delay", self.SCORE_LATENCY)),
@@ -459,7 +511,7 @@ def _maximum(m, values, name):
             largest = Signal(len(values[n]), name=f"{name}_{level}_{n}")
             m.d.comb += largest.eq(Mux(values[n] > values[n + 1], values[n], values[n + 1]))
             above.append(largest)
-        values, level = above + values[len(values) & ~1:], level + 1
+        values, level = above + values[len(values) & ~1 :], level + 1
     return values[0]
 
 

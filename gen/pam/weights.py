@@ -48,22 +48,28 @@ class WeightUnit(wiring.Component):
 
     def __init__(self, config):
         self._config = config
-        super().__init__({
-            "start": In(1),
-            "normalise": In(1),
-            "m": In(config.score.width),
-            "scale": In(signed(config.scale_bits)),
-            "first": In(1),
-            "free": Out(1),
-            "maximum": Out(config.score.width),
-            "total_scale": Out(signed(config.scale_bits)),
-            "valid": Out(1),
-            "normalised": Out(1),
-            "weight": Out(config.io.width),
-            "steps": Out(10),
-            "is_first": Out(1),
-            **({"query": In(range(config.queries)), "select": In(range(config.queries))} if config.queries > 1 else {}),
-        })
+        super().__init__(
+            {
+                "start": In(1),
+                "normalise": In(1),
+                "m": In(config.score.width),
+                "scale": In(signed(config.scale_bits)),
+                "first": In(1),
+                "free": Out(1),
+                "maximum": Out(config.score.width),
+                "total_scale": Out(signed(config.scale_bits)),
+                "valid": Out(1),
+                "normalised": Out(1),
+                "weight": Out(config.io.width),
+                "steps": Out(10),
+                "is_first": Out(1),
+                **(
+                    {"query": In(range(config.queries)), "select": In(range(config.queries))}
+                    if config.queries > 1
+                    else {}
+                ),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -93,8 +99,8 @@ class WeightUnit(wiring.Component):
             m.d.sync += maximum.eq(Mux(unordered, score.nan, high))
 
         def kind(bits):
-            top = bits[score.fraction_bits:-1].all()
-            return top & ~bits[:score.fraction_bits].any(), top & bits[:score.fraction_bits].any()
+            top = bits[score.fraction_bits : -1].all()
+            return top & ~bits[: score.fraction_bits].any(), top & bits[: score.fraction_bits].any()
 
         inf, nan = kind(m_1)
         run_inf, run_nan = kind(run)
@@ -108,13 +114,28 @@ class WeightUnit(wiring.Component):
 
         # Cycles 2 to 6: the difference of the maxima.
         cycles = self.DIFFERENCE + 1
-        difference, saturated = scaled_difference(m, delayed(m, high, "high", 1), delayed(m, low, "low", 1), score=score,
-                                                  table=table, depth=self.DIFFERENCE, name="difference_")
+        difference, saturated = scaled_difference(
+            m,
+            delayed(m, high, "high", 1),
+            delayed(m, low, "low", 1),
+            score=score,
+            table=table,
+            depth=self.DIFFERENCE,
+            name="difference_",
+        )
         valid_6 = delayed(m, valid_1, "valid_6", cycles, reset=True)
         norm_6 = delayed(m, norm_1, "norm_6", cycles, reset=True)
         greater_6, restart_6, none_6, bad_6, odd_6, first_6 = (
-            delayed(m, value, f"{name}_6", cycles) for name, value in {
-                "greater": greater, "restart": restart, "none": none, "bad": bad, "odd": odd, "first": first_1}.items())
+            delayed(m, value, f"{name}_6", cycles)
+            for name, value in {
+                "greater": greater,
+                "restart": restart,
+                "none": none,
+                "bad": bad,
+                "odd": odd,
+                "first": first_1,
+            }.items()
+        )
         # Meanwhile the scale waits in registers that load once for each operand.
         scale_1, scale_5 = (Signal(signed(config.scale_bits), name=n, reset_less=True) for n in ("scale_1", "scale_5"))
         with m.If(taken):

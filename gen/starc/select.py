@@ -17,15 +17,15 @@ RUNS = 4
 
 
 class _State(enum.Enum, shape=4):
-    IDLE = 0    # waits for a command
-    FILL = 1    # takes clusters
+    IDLE = 0  # waits for a command
+    FILL = 1  # takes clusters
     SETTLE = 2  # the last cluster enters the list or the counters
     SELECT = 3  # finds the threshold, or the next digit of it
-    COUNT = 4   # a pass: tokens by the next digit
-    TAKE = 5    # a pass: runs of slots
+    COUNT = 4  # a pass: tokens by the next digit
+    TAKE = 5  # a pass: runs of slots
     RECENT = 6  # the run of the recent tokens
-    FLUSH = 7   # the last run
-    CLOSE = 8   # the end of the program
+    FLUSH = 7  # the last run
+    CLOSE = 8  # the end of the program
 
 
 class _ProgramWriter(wiring.Component):
@@ -45,12 +45,15 @@ class _ProgramWriter(wiring.Component):
         units = range(-(-config.max_tokens // config.unit_tokens) + 1)
         ports = {port.name: port for port in config.ports()}
         operands = config.encoding.operands
-        super().__init__({
-            "run": In(stream.Signature(data.StructLayout({"first": units, "last": units, "end": 1, "short": 1}))),
-            "row": In(operands["row"]), "mask": In(operands["mask"]),
-            "idle": Out(1),
-            "o": members([ports["program"]])["program"],
-        })
+        super().__init__(
+            {
+                "run": In(stream.Signature(data.StructLayout({"first": units, "last": units, "end": 1, "short": 1}))),
+                "row": In(operands["row"]),
+                "mask": In(operands["mask"]),
+                "idle": Out(1),
+                "o": members([ports["program"]])["program"],
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -71,17 +74,29 @@ class _ProgramWriter(wiring.Component):
         ]
         # A command, in registers.
         filled, takes = Signal(), Signal()
-        line = Signal(data.StructLayout({"row": fields["row"], "column": range(config.row_units * config.unit_columns + 1),
-                                         "opsize": range(config.row_units * config.unit_columns + 1), "end": 1,
-                                         "short": 1}), reset_less=True)
+        line = Signal(
+            data.StructLayout(
+                {
+                    "row": fields["row"],
+                    "column": range(config.row_units * config.unit_columns + 1),
+                    "opsize": range(config.row_units * config.unit_columns + 1),
+                    "end": 1,
+                    "short": 1,
+                }
+            ),
+            reset_less=True,
+        )
         m.d.comb += moves.eq(self.run.valid & (~filled | takes))
         with m.If(moves):
             m.d.sync += [
-                filled.eq(1), started.eq(~final), at.eq(row_end + 1),
+                filled.eq(1),
+                started.eq(~final),
+                at.eq(row_end + 1),
                 line.row.eq(self.row + (begin >> inside)),
                 line.column.eq((begin & (config.row_units - 1)) * config.unit_columns),
-                line.opsize.eq((stop - begin + 1)[:inside + 1] * config.unit_columns),
-                line.end.eq(run.end), line.short.eq(run.short),
+                line.opsize.eq((stop - begin + 1)[: inside + 1] * config.unit_columns),
+                line.end.eq(run.end),
+                line.short.eq(run.short),
             ]
         with m.Elif(takes):
             m.d.sync += filled.eq(0)
@@ -179,20 +194,29 @@ class StarcSelect(wiring.Component):
         # ---- Clusters come in --------------------------------------------------------------------------------------------
         index, base = Signal(range(config.clusters + 1)), Signal(slot_bits)
         arrives, size, key = Signal(), self.cluster.p.size, Signal(key_bits)
-        m.d.comb += [self.cluster.ready.eq(state == _State.FILL), arrives.eq(self.cluster.valid & self.cluster.ready),
-                     key.eq(self._key(self.cluster.p.score))]
+        m.d.comb += [
+            self.cluster.ready.eq(state == _State.FILL),
+            arrives.eq(self.cluster.valid & self.cluster.ready),
+            key.eq(self._key(self.cluster.p.score)),
+        ]
         entry_shape = data.StructLayout({"key": key_bits, "size": slot_bits, "base": slot_bits})
         enters, entry = Signal(), Signal(entry_shape, reset_less=True)
-        row, way = Signal(range(max(2, config.cluster_rows)), reset_less=True), Signal(range(max(2, config.ways)),
-                                                                                     reset_less=True)
+        row, way = (
+            Signal(range(max(2, config.cluster_rows)), reset_less=True),
+            Signal(range(max(2, config.ways)), reset_less=True),
+        )
         dead = Signal()
         shift = config.ways.bit_length() - 1
         unit_mask = config.unit_tokens - 1
         room = ((size + unit_mask) & ~Const(unit_mask, slot_bits))[:slot_bits] if config.padded else size
         m.d.comb += dead.eq((key == 0) | (size == 0))
         m.d.sync += [
-            enters.eq(arrives), entry.key.eq(Mux(dead, 0, key)), entry.size.eq(Mux(dead, 0, size)), entry.base.eq(base),
-            row.eq(index >> shift), way.eq(index[:shift] if shift else 0),
+            enters.eq(arrives),
+            entry.key.eq(Mux(dead, 0, key)),
+            entry.size.eq(Mux(dead, 0, size)),
+            entry.base.eq(base),
+            row.eq(index >> shift),
+            way.eq(index[:shift] if shift else 0),
         ]
         with m.If(starts):
             m.d.sync += [Value.cast(job).eq(Value.cast(self.command.p)), index.eq(0), base.eq(0)]
@@ -210,8 +234,9 @@ class StarcSelect(wiring.Component):
         # ---- Passes ------------------------------------------------------------------------------------------------------
         take_pass = Signal()
         m.d.comb += take_pass.eq(state == _State.TAKE)
-        m.d.comb += scan.matches.eq(Cat(
-            (one.key != 0) & Mux(take_pass, one.key >= threshold, wanted(one)) for one in scan.entries))
+        m.d.comb += scan.matches.eq(
+            Cat((one.key != 0) & Mux(take_pass, one.key >= threshold, wanted(one)) for one in scan.entries)
+        )
         m.d.comb += scan.start.eq((state == _State.SELECT) & (found | again))
         scan.build()
 
@@ -220,8 +245,9 @@ class StarcSelect(wiring.Component):
         given, given_base, given_size = Signal(), Signal(slot_bits), Signal(slot_bits)
         whole, part = Signal(), Signal(slot_bits)
         held, held_takes = Signal(), Signal()
-        held_first, held_last = (Signal.like(writer.run.p.first, name=name, reset_less=True)
-                                 for name in ("held_first", "held_last"))
+        held_first, held_last = (
+            Signal.like(writer.run.p.first, name=name, reset_less=True) for name in ("held_first", "held_last")
+        )
         m.d.comb += [
             whole.eq(scan.entry.key > threshold),
             part.eq(Mux(whole | (scan.entry.size <= left), scan.entry.size, left)),
@@ -238,11 +264,16 @@ class StarcSelect(wiring.Component):
         m.d.comb += [
             joins.eq(held_first <= last + 1),
             held_takes.eq(held & (~open_run | joins | runs.i.ready)),
-            runs.i.p.first.eq(first), runs.i.p.last.eq(last), runs.i.p.short.eq(short),
+            runs.i.p.first.eq(first),
+            runs.i.p.last.eq(last),
+            runs.i.p.short.eq(short),
         ]
         with m.If(given & (~held | held_takes)):
-            m.d.sync += [held.eq(1), held_first.eq(given_base >> unit_shift),
-                         held_last.eq((given_base + given_size - 1)[:slot_bits + 1] >> unit_shift)]
+            m.d.sync += [
+                held.eq(1),
+                held_first.eq(given_base >> unit_shift),
+                held_last.eq((given_base + given_size - 1)[: slot_bits + 1] >> unit_shift),
+            ]
         with m.Elif(held_takes):
             m.d.sync += held.eq(0)
         with m.If(held_takes):
@@ -293,7 +324,7 @@ class StarcSelect(wiring.Component):
     def _key(self, score):
         """A number that grows with the score; 0 for NaN. Zeros of both signs have one key."""
         fmt = self.config.score
-        magnitude, sign = score[:fmt.width - 1], score[fmt.width - 1]
+        magnitude, sign = score[: fmt.width - 1], score[fmt.width - 1]
         infinity = ((1 << fmt.exponent_bits) - 1) << fmt.fraction_bits
         key = Mux(sign & (magnitude != 0), Cat(~magnitude, 0), Cat(magnitude, 1))
         return Mux(magnitude > infinity, 0, key)
@@ -301,8 +332,10 @@ class StarcSelect(wiring.Component):
     def _by_list(self, m, state, starts, enters, entry, scan, threshold, left, short, found, again):
         """Sorted list: a cluster enters it in each cycle, and the best one leaves it in each cycle."""
         config = self.config
-        cells = [Signal(data.StructLayout({"key": config.score.width, "size": config.slot_bits}), name=f"cell_{n}")
-                 for n in range(config.kept)]
+        cells = [
+            Signal(data.StructLayout({"key": config.score.width, "size": config.slot_bits}), name=f"cell_{n}")
+            for n in range(config.kept)
+        ]
         none = Const(0, cells[0].shape().size)
         best = cells[0]
         pops, dropped = Signal(), Signal()
@@ -314,8 +347,12 @@ class StarcSelect(wiring.Component):
             found.eq((state == _State.SELECT) & ~pops),
         ]
         with m.If(starts):
-            m.d.sync += [*(Value.cast(cell).eq(0) for cell in cells), dropped.eq(0), short.eq(0),
-                         threshold.eq(~Const(0, config.score.width))]
+            m.d.sync += [
+                *(Value.cast(cell).eq(0) for cell in cells),
+                dropped.eq(0),
+                short.eq(0),
+                threshold.eq(~Const(0, config.score.width)),
+            ]
         with m.Elif(enters):
             for n, cell in enumerate(cells):
                 with m.If(above[n]):
@@ -343,7 +380,7 @@ class StarcSelect(wiring.Component):
         counts = [Signal(config.slot_bits, name=f"count_{n}") for n in range(values)]
         digit, at = Signal(range(digits)), Signal(width)
         prefix = Signal(digits * width)  # digits of the threshold that are known, the others 0
-        known = Signal(digits * width)   # ones in their places
+        known = Signal(digits * width)  # ones in their places
 
         def padded(key):
             return Cat(key, Const(0, digits * width - len(key))) if digits * width > len(key) else key
@@ -364,11 +401,13 @@ class StarcSelect(wiring.Component):
         first, later = place(entry.key), place(scan.entry.key)
         m.d.comb += [
             adds.eq(enters | ((state == _State.COUNT) & scan.valid)),
-            added.eq(Mux(enters, entry.size, scan.entry.size)), value.eq(Mux(enters, first, later)),
+            added.eq(Mux(enters, entry.size, scan.entry.size)),
+            value.eq(Mux(enters, first, later)),
         ]
         selecting, fits, ends = Signal(), Signal(), Signal()
         m.d.comb += [
-            selecting.eq(state == _State.SELECT), fits.eq(selecting & (left <= counts[-1])),
+            selecting.eq(state == _State.SELECT),
+            fits.eq(selecting & (left <= counts[-1])),
             ends.eq(selecting & ~fits & (at == 0)),  # all clusters together are within the budget
             found.eq((fits & (digit == digits - 1)) | ends),
             again.eq(fits & (digit != digits - 1)),
@@ -385,15 +424,21 @@ class StarcSelect(wiring.Component):
                 with m.If(value == n):
                     m.d.sync += one.eq(one + added)
         with m.Elif(selecting):
-            m.d.sync += [*(one.eq(counts[n - 1] if n else 0) for n, one in enumerate(counts)), at.eq(at - 1),
-                         left.eq(left - counts[-1])]
+            m.d.sync += [
+                *(one.eq(counts[n - 1] if n else 0) for n, one in enumerate(counts)),
+                at.eq(at - 1),
+                left.eq(left - counts[-1]),
+            ]
         with m.If(starts):
             m.d.sync += [digit.eq(0), prefix.eq(0), known.eq(0)]
         with m.Elif(ends):
             m.d.sync += threshold.eq(0)
         with m.Elif(fits):
-            m.d.sync += [prefix.eq(prefix | chosen), known.eq((known >> width) | ((values - 1) << (digits - 1) * width)),
-                         threshold.eq((prefix | chosen)[:config.score.width])]
+            m.d.sync += [
+                prefix.eq(prefix | chosen),
+                known.eq((known >> width) | ((values - 1) << (digits - 1) * width)),
+                threshold.eq((prefix | chosen)[: config.score.width]),
+            ]
             with m.If(digit != digits - 1):
                 m.d.sync += digit.eq(digit + 1)
         m.d.comb += short.eq(0)
@@ -450,13 +495,19 @@ class _Scan:
         with m.If(step):
             m.d.sync += [fetched.eq(reading), fetched_row.eq(address)]
         with m.If(next_row):
-            m.d.sync += [*(one.eq(entry) for one, entry in zip(line, self.entries, strict=True)),
-                         wanted.eq(Mux(fetched, self.matches & inside, 0))]
+            m.d.sync += [
+                *(one.eq(entry) for one, entry in zip(line, self.entries, strict=True)),
+                wanted.eq(Mux(fetched, self.matches & inside, 0)),
+            ]
         with m.Elif(leaves):
             m.d.sync += wanted.eq(wanted & (wanted - 1)[:ways])
         with m.If(leaves):
-            m.d.sync += [self.valid.eq(1), Value.cast(self.entry).eq(Array([Value.cast(one) for one in line])[number]
-                                                                    if ways > 1 else Value.cast(line[0]))]
+            m.d.sync += [
+                self.valid.eq(1),
+                Value.cast(self.entry).eq(
+                    Array([Value.cast(one) for one in line])[number] if ways > 1 else Value.cast(line[0])
+                ),
+            ]
         with m.Elif(self.ready):
             m.d.sync += self.valid.eq(0)
         m.d.comb += self.done.eq(~reading & ~fetched & ~wanted.any() & (~self.valid | self.ready))

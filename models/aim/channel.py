@@ -103,7 +103,9 @@ class ChannelModel:
         state.minus[:] = False
         return state
 
-    def execute(self, operation: Operation, accesses: np.ndarray | None = None, words: np.ndarray | None = None) -> None:
+    def execute(
+        self, operation: Operation, accesses: np.ndarray | None = None, words: np.ndarray | None = None
+    ) -> None:
         """Execute a command.
 
         Parameters
@@ -123,14 +125,23 @@ class ChannelModel:
         if not operation.opsize:
             return
         none = np.zeros((0, config.banks, config.lanes), np.int64)
-        getattr(self, f"_{operation.op.lower()}")(operation, none if accesses is None else np.asarray(accesses, np.int64),
-                                                  none[0:0, 0] if words is None else np.asarray(words, np.int64))
+        getattr(self, f"_{operation.op.lower()}")(
+            operation,
+            none if accesses is None else np.asarray(accesses, np.int64),
+            none[0:0, 0] if words is None else np.asarray(words, np.int64),
+        )
 
     def _check(self, operation: Operation) -> None:
         config = self.config
-        limits = {"opsize": 1 << config.opsize_bits, "column": config.columns, "bank": config.banks,
-                  "register": config.registers_per_set, "element": config.lanes, "function": len(config.tables),
-                  "neighbour": 2}
+        limits = {
+            "opsize": 1 << config.opsize_bits,
+            "column": config.columns,
+            "bank": config.banks,
+            "register": config.registers_per_set,
+            "element": config.lanes,
+            "function": len(config.tables),
+            "neighbour": 2,
+        }
         for name, limit in limits.items():
             if not 0 <= getattr(operation, name) < limit:
                 raise ConfigError(f"{operation.op}: {name} must be 0 to {limit - 1}, not {getattr(operation, name)}")
@@ -166,7 +177,7 @@ class ChannelModel:
         return (self.buffer + self.filled) % self.config.sets
 
     def _fill(self, operation: Operation, words: np.ndarray) -> None:
-        for column, word in zip(self._columns(operation), words, strict=True):   # the last word for a column stays
+        for column, word in zip(self._columns(operation), words, strict=True):  # the last word for a column stays
             self.buffers[self._filling, column] = word
             self._filled_columns[self._filling, column] = True
         self.filled = True
@@ -179,7 +190,7 @@ class ChannelModel:
 
     def _wr_bias(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
         at = (self.set + 1) % self.config.sets, operation.register
-        self.numbers[at] = words[0, :self.config.banks]
+        self.numbers[at] = words[0, : self.config.banks]
         self.written[at] = self._begun_registers[at] = True
         self.begun = True
 
@@ -192,14 +203,17 @@ class ChannelModel:
     def _mac_sbk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
         self._product(operation, accesses, np.arange(self.config.banks) == operation.bank)
 
-    def _product(self, operation: Operation, accesses: np.ndarray, enable: np.ndarray,
-                 factors: np.ndarray | None = None) -> None:
+    def _product(
+        self, operation: Operation, accesses: np.ndarray, enable: np.ndarray, factors: np.ndarray | None = None
+    ) -> None:
         config, fmt = self.config, self.config.fmt
         self.buffer, self.filled = self._full, False
         self.set, self.begun = (self.set + self.begun) % config.sets, False
         at = self._number(operation.op, operation.register)
         state = self.sums[self.set][operation.register]
-        old = {name: getattr(state, name).copy() for name in ("value", "exponent", "nan", "positive", "negative", "minus")}
+        old = {
+            name: getattr(state, name).copy() for name in ("value", "exponent", "nan", "positive", "negative", "minus")
+        }
         fresh, first = self._sum(), self.written[at] & enable
         fresh.minus[:] = True
         for name in old:
@@ -234,7 +248,7 @@ class ChannelModel:
 
     def _give(self, numbers: np.ndarray) -> None:
         result = np.zeros(self.config.lanes, np.int64)
-        result[:len(numbers)] = numbers
+        result[: len(numbers)] = numbers
         self.results.append(result)
 
     def _ewmul(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
@@ -259,5 +273,5 @@ class ChannelModel:
 
     def _wr_abk(self, operation: Operation, accesses: np.ndarray, words: np.ndarray) -> None:
         written = np.zeros((self.config.banks, self.config.lanes), np.int64)
-        written[:, operation.element] = words[0, :self.config.banks]
+        written[:, operation.element] = words[0, : self.config.banks]
         self.writes.append(Write((1 << self.config.banks) - 1, written, operation.element))

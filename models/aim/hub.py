@@ -14,16 +14,7 @@ from ...constraints.errors import ConfigError, nearest
 from ...constraints.formats import FP32
 from ...constraints.program_encoding import channels_of
 from ...constraints.units.pim_hub import EPU_COMMANDS, INNER, MANY, SENDING, TRANSFERS, HubConfig, PimHubConfig
-from ..numerics import (
-    convert,
-    dot_stream,
-    fma,
-    from_integer,
-    maximum,
-    reciprocal,
-    reciprocal_square_root,
-    softmax_exp,
-)
+from ..numerics import convert, dot_stream, fma, from_integer, maximum, reciprocal, reciprocal_square_root, softmax_exp
 
 __all__ = ["Epu", "HubCommand", "HubModel", "Transfers", "layer_norm", "softmax"]
 
@@ -46,7 +37,7 @@ class HubCommand:
 def _padded(config: PimHubConfig, x: np.ndarray) -> np.ndarray:
     """A vector as words of all lanes, padded with zeros."""
     out = np.zeros(-(-len(x) // config.lanes) * config.lanes, np.int64)
-    out[:len(x)] = x
+    out[: len(x)] = x
     return out.reshape(-1, config.lanes)
 
 
@@ -184,8 +175,12 @@ class HubModel:
         config, op = self.config, command.op
         if op not in self.engines:
             raise ConfigError(nearest("command of the hub", op, self.engines))
-        limits = {"opsize": config.most_opsize + 1, "gpr": config.registers, "gpr1": config.registers,
-                  "mask": 1 << config.channels}
+        limits = {
+            "opsize": config.most_opsize + 1,
+            "gpr": config.registers,
+            "gpr1": config.registers,
+            "mask": 1 << config.channels,
+        }
         for name, limit in limits.items():
             if not 0 <= getattr(command, name) < limit:
                 raise ConfigError(f"{op}: {name} must be 0 to {limit - 1}, not {getattr(command, name)}")

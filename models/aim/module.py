@@ -105,7 +105,7 @@ class ModuleModel:
             if op == "WR_GPR":
                 if len(self.host_words) < command["opsize"]:
                     raise ConfigError("the host has not sent as many registers as WR_GPR takes")
-                words, self.host_words = self.host_words[:command["opsize"]], self.host_words[command["opsize"]:]
+                words, self.host_words = self.host_words[: command["opsize"]], self.host_words[command["opsize"] :]
             self._hub(op, command, words)
         results = []
         for n in channels:
@@ -117,8 +117,12 @@ class ModuleModel:
         channels = self.config.channels
         mask = command["mask"] >> self.config.mask_bits - channels
         array = np.array(words, np.int64).reshape(-1, self.config.hub.lanes)
-        self.hub.execute(HubCommand(op, operations(op, command["opsize"]), command["gpr"],
-                                    command["gpr1"], mask, row=command["row"]), array)
+        self.hub.execute(
+            HubCommand(
+                op, operations(op, command["opsize"]), command["gpr"], command["gpr1"], mask, row=command["row"]
+            ),
+            array,
+        )
 
     def _channel(self, n: int, op: str, command: Mapping[str, int]) -> list[np.ndarray]:
         """Execute a command on a channel; returns its results."""
@@ -128,9 +132,16 @@ class ModuleModel:
             self.commands[n].append(MemoryCommand(op, 1, row, command["bank"]))
             return []
         own = command["gpr1"]
-        operation = Operation(op, operations(op, command["opsize"]),
-                              column if op == "WR_GB" else command["gpr"] % config.columns, command["bank"],
-                              command["register"], own % config.lanes, own % 8 if op == "AF" else 0, own % 2)
+        operation = Operation(
+            op,
+            operations(op, command["opsize"]),
+            column if op == "WR_GB" else command["gpr"] % config.columns,
+            command["bank"],
+            command["register"],
+            own % config.lanes,
+            own % 8 if op == "AF" else 0,
+            own % 2,
+        )
         self.commands[n].append(MemoryCommand(op, operation.steps, row, command["bank"]))
         places = [(column + k) % config.columns for k in range(operation.steps)]
         accesses = None

@@ -149,8 +149,9 @@ class Gemv:
         each = ceil(self.per_unit, ceil(self.per_unit, min(self.module.registers, most)))
         return [(first, min(each, self.per_unit - first)) for first in range(0, self.per_unit, each)]
 
-    def group(self, p: Program, first: int, count: int, source: Callable[[int, int], Any], target: Any,
-              activation: Any = None) -> None:
+    def group(
+        self, p: Program, first: int, count: int, source: Callable[[int, int], Any], target: Any, activation: Any = None
+    ) -> None:
         """Append the products of ``count`` outputs of each unit from output ``first`` on, with a register for each.
 
         ``source(piece, columns)`` gives the first hub register of a piece of the input, and may append commands that
@@ -164,8 +165,15 @@ class Gemv:
             columns = self._span(span == self.spans - 1)[0]
             p.command("WR_GB", opsize=columns, gpr=source(span, columns), mask=m.mask, buffer=0)
             with p.loop(count) as k:
-                p.command("MAC_ABK", opsize=columns, mask=m.mask, column=0, buffer=0, register=k,
-                          row=self.base + self.spans * first + span + self.spans * k)
+                p.command(
+                    "MAC_ABK",
+                    opsize=columns,
+                    mask=m.mask,
+                    column=0,
+                    buffer=0,
+                    register=k,
+                    row=self.base + self.spans * first + span + self.spans * k,
+                )
         if activation is not None:
             with p.loop(count) as k:
                 p.command("AF", mask=m.mask, function=0, register=k)
@@ -192,8 +200,13 @@ class Gemv:
         if m.registers > 1:
             for _ in range(self.vectors):
                 for first, count in self.groups():
-                    self.group(p, first, count, lambda span, columns: self.source + m.columns * span,
-                               self.target + m.channels * first)
+                    self.group(
+                        p,
+                        first,
+                        count,
+                        lambda span, columns: self.source + m.columns * span,
+                        self.target + m.channels * first,
+                    )
             return p
         columns, packed = self._span(True)
         product = (p, self.double, self.zero, m.mask)
@@ -202,8 +215,12 @@ class Gemv:
             """A piece that fills the buffer."""
             p.command("WR_GB", opsize=m.columns, gpr=self.source + m.columns * span, mask=m.mask)
             with p.loop(self.per_unit) as output:
-                _product(*product, into + m.channels * output, opsize=m.columns,
-                         row=self.base + span * self.per_unit + output)
+                _product(
+                    *product,
+                    into + m.channels * output,
+                    opsize=m.columns,
+                    row=self.base + span * self.per_unit + output,
+                )
 
         def add() -> None:
             p.command("EWADD", opsize=self.result_words, gpr0=self.target, gpr1=self.partial)
@@ -223,8 +240,13 @@ class Gemv:
             for count, before, outputs in ((whole, 0, packed), (1 if rest else 0, whole, rest)):
                 with p.loop(count) as row:
                     with p.loop(outputs) as output:
-                        _product(*product, into + m.channels * (before * packed + row * packed + output),
-                                 opsize=columns, row=first + before + row, column=columns * output)
+                        _product(
+                            *product,
+                            into + m.channels * (before * packed + row * packed + output),
+                            opsize=columns,
+                            row=first + before + row,
+                            column=columns * output,
+                        )
             if self.spans > 1:
                 add()
         return p
@@ -269,7 +291,9 @@ class _Attention:
             raise ConfigError(f"tokens must be at least 1, not {self.tokens}")
         most = self.module.row
         if self.head_dim > most or self.head_dim % self.module.lanes:
-            raise ConfigError(f"head dimension must be a multiple of {self.module.lanes} up to {most}, not {self.head_dim}")
+            raise ConfigError(
+                f"head dimension must be a multiple of {self.module.lanes} up to {most}, not {self.head_dim}"
+            )
 
     @property
     def columns(self) -> int:
@@ -346,9 +370,17 @@ class Score(_Attention):
             """The steps that share a row; ``step`` is the number of the first step."""
             with p.loop(steps) as one:
                 with p.loop(queries) as q:
-                    _product(p, self.double, self.zero, self.mask, self.target + m.channels * (
-                        group * (step + one) + query + q), opsize=columns, row=row, column=self.column + columns * one,
-                        **self._slot)
+                    _product(
+                        p,
+                        self.double,
+                        self.zero,
+                        self.mask,
+                        self.target + m.channels * (group * (step + one) + query + q),
+                        opsize=columns,
+                        row=row,
+                        column=self.column + columns * one,
+                        **self._slot,
+                    )
 
         if self.double:
             p.command("WR_BIAS", gpr=self.zero, mask=self.mask)
@@ -444,8 +476,12 @@ class Context(_Attention):
         number = head * self.steps * self.passes + step * self.passes + one
         if packed > 1:  # heads share a row, so a head has one run in each row
             group, slot = divmod(head, packed)
-            return (channel, bank, self.base + group * self.steps * self.passes + step * self.passes + one,
-                    slot * self.run + at)
+            return (
+                channel,
+                bank,
+                self.base + group * self.steps * self.passes + step * self.passes + one,
+                slot * self.run + at,
+            )
         return channel, bank, self.base + number, at
 
     def _part_inputs(self, p: Program, columns: int, gpr: Any) -> None:
@@ -468,14 +504,21 @@ class Context(_Attention):
             into = self.partial if first else self.target
             with p.loop(count) as step:
                 with p.loop(self.group) as query:
-                    self._part_inputs(p, columns, self.source + full * self.parts * (
-                        (first + step) * self.group + query))
+                    self._part_inputs(
+                        p, columns, self.source + full * self.parts * ((first + step) * self.group + query)
+                    )
                     with p.loop(self.passes) as one:
                         row = self.base + self.stride * ((first + step) * self.passes + one)
                         operands: dict[str, Any] = {"opsize": columns, "column": self.column, "row": row, **self._slot}
                         if self.often:
-                            _product(p, self.double, self.zero, self.mask,
-                                     into + m.channels * (self.passes * query + one), **operands)
+                            _product(
+                                p,
+                                self.double,
+                                self.zero,
+                                self.mask,
+                                into + m.channels * (self.passes * query + one),
+                                **operands,
+                            )
                         else:
                             p.command("MAC_ABK", mask=self.mask, **operands)
                     if self.often and first:
@@ -499,8 +542,12 @@ class Context(_Attention):
         if self.parts > 1:
             own = max(words // self.parts, 1)
             with p.loop(self.group) as query, p.loop(self.parts - 1) as part:
-                p.command("EWADD", opsize=own, gpr0=self.target + words * query,
-                          gpr1=self.target + words * query + own * (1 + part))
+                p.command(
+                    "EWADD",
+                    opsize=own,
+                    gpr0=self.target + words * query,
+                    gpr1=self.target + words * query + own * (1 + part),
+                )
         return p
 
 

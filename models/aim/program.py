@@ -77,7 +77,7 @@ def gemv(config: AimChannelConfig, weights: np.ndarray, inputs: np.ndarray, *, b
     x[:length] = inputs
     x = x.reshape(words, lanes)
     chunks = [slice(low, min(low + columns, words)) for low in range(0, words, columns)]
-    per_row = max(columns // words, 1)      # outputs of a bank whose weights share a row
+    per_row = max(columns // words, 1)  # outputs of a bank whose weights share a row
     tiles = []
     zeros = np.zeros((1, lanes), np.int64)
     for low in range(0, rounds, config.registers_per_set):
@@ -90,8 +90,13 @@ def gemv(config: AimChannelConfig, weights: np.ndarray, inputs: np.ndarray, *, b
                 row = base + (number * len(chunks) + c if len(chunks) > 1 else number // per_row)
                 if not c:
                     tile.fill.append(Step(Operation("WR_BIAS", register=place), words=zeros))
-                tile.products.append(Step(Operation("MAC_ABK", opsize=chunk.stop - chunk.start, register=place),
-                                          data[number, chunk], row=row))
+                tile.products.append(
+                    Step(
+                        Operation("MAC_ABK", opsize=chunk.stop - chunk.start, register=place),
+                        data[number, chunk],
+                        row=row,
+                    )
+                )
                 if c == len(chunks) - 1:
                     tile.reads.append(Step(Operation("RD_MAC", register=place)))
             tiles.append(tile)

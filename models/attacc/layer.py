@@ -81,7 +81,11 @@ class AttentionLayer:
     wide: bool = False
 
     def __post_init__(self) -> None:
-        for what, value in (("tokens", self.tokens), ("heads per stack", self.heads), ("head dimension", self.head_dim)):
+        for what, value in (
+            ("tokens", self.tokens),
+            ("heads per stack", self.heads),
+            ("head dimension", self.head_dim),
+        ):
             if not 1 <= value <= 1 << 30:
                 raise ConfigError(f"{what} must be 1 to {1 << 30}, not {value}")
         if not 1 <= self.queries <= MOST_QUERIES:
@@ -113,8 +117,11 @@ class AttentionLayer:
         """Access units that heads read, as the schedule takes them."""
         chosen = self.selected or [(np.zeros(1, np.int64), np.array([self.shape.groups]))]
         lengths = [np.cumsum(each[1], dtype=np.int64) for each in chosen]
-        return Runs(np.cumsum([0, *map(len, lengths)], dtype=np.int64),
-                    np.concatenate([np.asarray(each[0], np.int64) for each in chosen]), np.concatenate(lengths))
+        return Runs(
+            np.cumsum([0, *map(len, lengths)], dtype=np.int64),
+            np.concatenate([np.asarray(each[0], np.int64) for each in chosen]),
+            np.concatenate(lengths),
+        )
 
     @property
     def waiting(self) -> float:
@@ -126,7 +133,7 @@ class AttentionLayer:
             return 0.0
         assert isinstance(self.memory, Memory)
         size = self.memory.channels
-        turns = [counts[low:low + size] for low in range(0, len(counts), size)]
+        turns = [counts[low : low + size] for low in range(0, len(counts), size)]
         return float(sum((turn.max() - turn).sum() for turn in turns) / sum(turn.max() * len(turn) for turn in turns))
 
     @property
@@ -150,11 +157,29 @@ class AttentionLayer:
         next_head = self._rows(groups * columns) * row
         if self.quirks:
             next_head = -(-_RESERVED * self.head_dim // memory.banks)
-        return Shape(placement, self.heads, memory.channels, groups, columns, passes,
-                     self.queries * -(-count // (whole * lanes)), self.queries * columns * (1 + self.wide), ranks,
-                     bank_groups, banks,
-                     memory.column_bytes, row, bank, bank * banks, bank * banks * bank_groups, next_head, bank // 2,
-                     int(self.quirks is None), self.queries, GROUPS * (1 + self.wide))
+        return Shape(
+            placement,
+            self.heads,
+            memory.channels,
+            groups,
+            columns,
+            passes,
+            self.queries * -(-count // (whole * lanes)),
+            self.queries * columns * (1 + self.wide),
+            ranks,
+            bank_groups,
+            banks,
+            memory.column_bytes,
+            row,
+            bank,
+            bank * banks,
+            bank * banks * bank_groups,
+            next_head,
+            bank // 2,
+            int(self.quirks is None),
+            self.queries,
+            GROUPS * (1 + self.wide),
+        )
 
     def _rows(self, accesses: int) -> int:
         """Rows of each bank that hold K or V of a head."""
@@ -172,8 +197,10 @@ class AttentionLayer:
         # The simulator's generator lets heads overlap if they have more tokens than it reserves. Time is the same.
         needed = (rounds - 1) * shape.next_head + own
         if needed > shape.values:
-            raise ConfigError(f"{memory.name}: K of {self.tokens} tokens and {rounds} heads of a channel needs "
-                              f"{-(-needed // shape.row)} rows; half of a bank has {shape.values // shape.row}")
+            raise ConfigError(
+                f"{memory.name}: K of {self.tokens} tokens and {rounds} heads of a channel needs "
+                f"{-(-needed // shape.row)} rows; half of a bank has {shape.values // shape.row}"
+            )
 
     def requests(self) -> Requests:
         """The layer's requests in order."""
@@ -186,8 +213,12 @@ class AttentionLayer:
         assert isinstance(memory, Memory)
         weights: dict[str, tuple[int, int]] = {}
         above = memory.banks * memory.rows * memory.columns * memory.column_bytes
-        for name, size in {**memory.levels, "row": memory.rows, "column": memory.columns,
-                           "offset": memory.column_bytes}.items():
+        for name, size in {
+            **memory.levels,
+            "row": memory.rows,
+            "column": memory.columns,
+            "offset": memory.column_bytes,
+        }.items():
             above //= size
             weights[name] = (above, size)
         row = memory.columns * memory.column_bytes
@@ -218,13 +249,16 @@ class AttentionLayer:
 def _levels(memory: Memory) -> tuple[int, int, int, int]:
     names = ("pseudo_channel", "rank", "bank_group", "bank")
     if tuple(memory.levels) != names or not {name for name in OPERATIONS.values() if name} <= memory.commands.keys():
-        raise ConfigError(f"{memory.name}: not an AttAcc device: needs the levels {', '.join(names)} and AttAcc's commands")
+        raise ConfigError(
+            f"{memory.name}: not an AttAcc device: needs the levels {', '.join(names)} and AttAcc's commands"
+        )
     a, b, c, d = (memory.levels[name] for name in names)
     return a, b, c, d
 
 
-def _node(op: str, mask: int, address: int, step: int, count: int, weights: dict[str, tuple[int, int]],
-          column_bytes: int) -> Node:
+def _node(
+    op: str, mask: int, address: int, step: int, count: int, weights: dict[str, tuple[int, int]], column_bytes: int
+) -> Node:
     operands: dict[str, Affine | int] = {"mask": mask}
     if op != "BARRIER":
         operands |= {name: address // weight % size for name, (weight, size) in weights.items()}
@@ -258,15 +292,24 @@ class LayerTimer:
         Least cycles between two such commands, for units that are slower than the memory.
     """
 
-    def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True,
-                 paces: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory | str = "hbm3-5.2",
+        *,
+        quirks: str | None = None,
+        power_limit: bool = True,
+        paces: Mapping[str, int] | None = None,
+    ) -> None:
         self.controller = QueueController(memory, quirks=quirks, power_limit=power_limit, paces=paces)
         self.known: dict[tuple[Shape, bytes], QueueTiming] = {}
 
     def time(self, layer: AttentionLayer) -> QueueTiming:
         """Time and commands of the layer on one stack."""
         shape, runs = layer.shape, layer.runs
-        key = shape, b"" if layer.selected is None else hashlib.blake2b(b"".join(part.tobytes() for part in runs)).digest()
+        key = (
+            shape,
+            b"" if layer.selected is None else hashlib.blake2b(b"".join(part.tobytes() for part in runs)).digest(),
+        )
         timing = self.known.get(key)
         if timing is None:
             timing = self.known[key] = self.controller.time(_built(shape, runs)[0])
@@ -276,16 +319,23 @@ class LayerTimer:
 def read_interval(memory: Memory, placement: str) -> int:
     """Least cycles of a channel between two reads of the units, without power limit. AttAcc's units keep up with it."""
     name = READS[placement]
-    return max((c.cycles for c in memory.at(False).constraints if c.level == "channel" and c.between == "same"
-                and c.window == 1 and name in c.from_ and name in c.to), default=1)
+    return max(
+        (
+            c.cycles
+            for c in memory.at(False).constraints
+            if c.level == "channel" and c.between == "same" and c.window == 1 and name in c.from_ and name in c.to
+        ),
+        default=1,
+    )
 
 
 #: Timers that systems share, with the memory whose identity is their key.
 _SHARED: dict[tuple[int, str | None, bool, tuple[tuple[str, int], ...]], tuple[Memory, LayerTimer]] = {}
 
 
-def shared_timer(memory: Memory, quirks: str | None, power_limit: bool, paces: Mapping[str, int] | None = None
-                 ) -> LayerTimer:
+def shared_timer(
+    memory: Memory, quirks: str | None, power_limit: bool, paces: Mapping[str, int] | None = None
+) -> LayerTimer:
     """The timer of this very memory; systems that differ in other things share what has been timed."""
     key = (id(memory), quirks, power_limit, tuple(sorted((paces or {}).items())))
     if key not in _SHARED:

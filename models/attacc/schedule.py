@@ -24,8 +24,15 @@ __all__ = ["BANK", "BANK_GROUP", "BUFFER", "GROUPS", "PHASES", "Runs", "Shape", 
 BANK, BANK_GROUP, BUFFER = range(3)
 
 #: Work of a step: of the first and the second round of a pair, or of a round alone.
-PHASES = ("score {0}", "score {1} | softmax {0}", "context {0} | softmax {1}", "context {1}", "score {0}", "softmax {0}",
-          "context {0}")
+PHASES = (
+    "score {0}",
+    "score {1} | softmax {0}",
+    "context {0} | softmax {1}",
+    "context {1}",
+    "score {0}",
+    "softmax {0}",
+    "context {0}",
+)
 
 _MAC = (KINDS["MAC_AB"], KINDS["MAC_SB"], KINDS["MAC_PB"])
 _WR_GB, _MV_SB, _MV_GB, _SFM, _BARRIER = (KINDS[name] for name in ("WR_GB", "MV_SB", "MV_GB", "SFM", "BARRIER"))
@@ -126,8 +133,13 @@ def _macs(shape, out, n, mask, base, first, count, phase):
     for index in range(first, first + count):
         rest = index // groups
         place = rest // shape.banks
-        address = (base + index % groups * shape.bank_group + rest % shape.banks * shape.bank
-                   + place // per_row * shape.row + place % per_row * shape.column)
+        address = (
+            base
+            + index % groups * shape.bank_group
+            + rest % shape.banks * shape.bank
+            + place // per_row * shape.row
+            + place % per_row * shape.column
+        )
         n = _emit(out, n, _MAC[2], mask, address, 0, 1, phase)
     return n
 

@@ -8,16 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.cent_isa import (
-    BY_OPCODE,
-    INSTRUCTIONS,
-    RESULTS,
-    WORD,
-    WORD_BYTES,
-    CentIsa,
-    Instruction,
-    fields_of,
-)
+from ...constraints.cent_isa import BY_OPCODE, INSTRUCTIONS, RESULTS, WORD, WORD_BYTES, CentIsa, Instruction, fields_of
 from ...constraints.errors import ConfigError, nearest
 from .words import Columns
 
@@ -124,8 +115,12 @@ def _parse(content: str, begin: int, isa: CentIsa) -> dict[str, int]:
     instruction = INSTRUCTIONS.get(mnemonic)
     if instruction is None:
         close = mnemonic.upper()
-        raise _Fault(column, f"unknown mnemonic '{mnemonic}'; did you mean '{close}'?" if close in INSTRUCTIONS else
-                     nearest("mnemonic", _short(mnemonic), INSTRUCTIONS))
+        raise _Fault(
+            column,
+            f"unknown mnemonic '{mnemonic}'; did you mean '{close}'?"
+            if close in INSTRUCTIONS
+            else nearest("mnemonic", _short(mnemonic), INSTRUCTIONS),
+        )
     needed = [one for one in instruction.operands if one.default is None]
     values: dict[str, int] = {}
     columns: dict[str, int] = {}
@@ -135,8 +130,12 @@ def _parse(content: str, begin: int, isa: CentIsa) -> dict[str, int]:
             if any("=" in before for _, before in operands[:place]):
                 raise _Fault(column, "an operand without a name may not follow operands with names")
             if place >= len(needed):
-                raise _Fault(column, f"{mnemonic} takes {len(needed)} operands without a name"
-                             + (f" ({' '.join(one.name for one in needed)})" if needed else "") + f", not '{_short(text)}'")
+                raise _Fault(
+                    column,
+                    f"{mnemonic} takes {len(needed)} operands without a name"
+                    + (f" ({' '.join(one.name for one in needed)})" if needed else "")
+                    + f", not '{_short(text)}'",
+                )
             name, given = needed[place].name, text
         elif name not in instruction.by_name:
             raise _Fault(column, f"{mnemonic}: {nearest('operand', _short(name), instruction.by_name)}")
@@ -220,8 +219,10 @@ def parse_hex(text: str, where: str = "program") -> np.ndarray:
         if not content:
             continue
         if len(content) != 2 * WORD_BYTES or re.fullmatch(r"[0-9a-fA-F]+", content) is None:
-            raise ConfigError(f"{where}:{number}:{line.index(content) + 1}: a word is {2 * WORD_BYTES} hexadecimal digits, "
-                              f"not '{_short(content)}'")
+            raise ConfigError(
+                f"{where}:{number}:{line.index(content) + 1}: a word is {2 * WORD_BYTES} hexadecimal digits, "
+                f"not '{_short(content)}'"
+            )
         words.append(bytes.fromhex(content)[::-1])
     return np.frombuffer(b"".join(words), np.uint8).reshape(-1, WORD_BYTES)
 
@@ -239,7 +240,9 @@ class Unwritten:
     last: int
 
 
-def unwritten(columns: Mapping[str, np.ndarray], isa: CentIsa, given: Sequence[tuple[int, int]] = ()) -> list[Unwritten]:
+def unwritten(
+    columns: Mapping[str, np.ndarray], isa: CentIsa, given: Sequence[tuple[int, int]] = ()
+) -> list[Unwritten]:
     """Instructions that read slots of the shared buffer before anything wrote them, in order.
 
     Behind RECV_CXL every slot counts as written, because the slots that another device sent are not known here. The
@@ -298,4 +301,3 @@ def _log2(sizes: np.ndarray) -> np.ndarray:
 
 def _with(opcode: np.ndarray, operand: str) -> np.ndarray:
     return np.isin(opcode, [one.opcode for one in INSTRUCTIONS.values() if operand in one.by_name])
-

@@ -37,15 +37,14 @@ from ..program.nodes import shift
 from ..program.program import Operand
 from ..sparse.placement import Selected, check_runs, units_of
 
-__all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program",
-           "output_program"]
+__all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program", "output_program"]
 
 BANKS = 16
-LANES = 16           # BF16 numbers of a column access
-ROW = 1024           # and of a row
+LANES = 16  # BF16 numbers of a column access
+ROW = 1024  # and of a row
 COLUMNS = ROW // LANES
-LATCHES = 32         # accumulators of a bank
-AF_LATCHES = 16      # of them with the activation function
+LATCHES = 32  # accumulators of a bank
+AF_LATCHES = 16  # of them with the activation function
 
 
 def _ceil(a: int, b: int) -> int:
@@ -163,8 +162,11 @@ class BlockMapping:
 
     def _channels(self, channels: Sequence[int]) -> int:
         """Mask of channels of a block, in all blocks of the device."""
-        return sum(channel_mask(1, channel + self.channels * replica) for replica in range(self.replicas)
-                   for channel in channels)
+        return sum(
+            channel_mask(1, channel + self.channels * replica)
+            for replica in range(self.replicas)
+            for channel in channels
+        )
 
     def value_mask(self, kv_heads: Sequence[int]) -> int:
         """Mask of the channels that hold the values of these heads."""
@@ -178,19 +180,39 @@ class BlockMapping:
 
     def regions(self) -> dict[str, int]:
         """First row of each region of a bank."""
+
         def weight(inputs: int, outputs: int) -> int:
             return _ceil(outputs, self.matrix_banks) * _ceil(inputs, ROW)
 
         d, kv, f = self.hidden, self.kv_width, self.ffn
         spans = _ceil(self.max_tokens, ROW)
         keys = _ceil(self.max_tokens, self.key_banks) * _ceil(kv, ROW)
-        sizes = {"x": 1, "x_copy": 1, "norm1": 1, "wq": weight(d, d), "wk": weight(d, kv), "wv": weight(d, kv), "q": 1,
-                 "k": 1, "cache_k": keys, "scores": spans * self.score_rows,
-                 "cache_v": spans * self.value_heads * self.value_parts,
-                 "output": 1, "wo": weight(d, d), "attention": 1, "copy": 1,
-                 "norm2": 1, "w1": weight(d, f), "w3": weight(d, f) if self.gated else 0, "gate": 1,
-                 "gate_copy": 1, "sigmoid": 1, "ffn": 1,
-                 "w2": weight(f, d), "result": 1}
+        sizes = {
+            "x": 1,
+            "x_copy": 1,
+            "norm1": 1,
+            "wq": weight(d, d),
+            "wk": weight(d, kv),
+            "wv": weight(d, kv),
+            "q": 1,
+            "k": 1,
+            "cache_k": keys,
+            "scores": spans * self.score_rows,
+            "cache_v": spans * self.value_heads * self.value_parts,
+            "output": 1,
+            "wo": weight(d, d),
+            "attention": 1,
+            "copy": 1,
+            "norm2": 1,
+            "w1": weight(d, f),
+            "w3": weight(d, f) if self.gated else 0,
+            "gate": 1,
+            "gate_copy": 1,
+            "sigmoid": 1,
+            "ffn": 1,
+            "w2": weight(f, d),
+            "result": 1,
+        }
         first, out = 0, {}
         for name, size in sizes.items():
             out[name] = first
@@ -222,7 +244,9 @@ def _row_runs(units: np.ndarray) -> list[tuple[int, int]]:
     """Row and number of columns of each run of neighbouring units in a row."""
     new = (np.diff(units) != 1) | (units[1:] % COLUMNS == 0)
     starts = [0, *(np.flatnonzero(new) + 1).tolist()]
-    return [(int(units[low]) // COLUMNS, high - low) for low, high in zip(starts, [*starts[1:], len(units)], strict=True)]
+    return [
+        (int(units[low]) // COLUMNS, high - low) for low, high in zip(starts, [*starts[1:], len(units)], strict=True)
+    ]
 
 
 class _Builder:
@@ -334,8 +358,12 @@ class _Builder:
         with p.loop(spans) as span:
             with p.loop(m.replicas) as replica:
                 with p.loop(COLUMNS):
-                    p.command("W_MEM", channel=bank // BANKS + m.channels * replica, bank=bank % BANKS,
-                              row=self.rows["cache_k"] + span)
+                    p.command(
+                        "W_MEM",
+                        channel=bank // BANKS + m.channels * replica,
+                        bank=bank % BANKS,
+                        row=self.rows["cache_k"] + span,
+                    )
 
     def append_value(self, number: int) -> None:
         """Append the value of token ``number`` to every head's rows of values."""
@@ -345,8 +373,12 @@ class _Builder:
             with p.loop(m.value_parts) as part:
                 for channel in range(_ceil(m.kv_heads - head, m.value_heads)):
                     for replica in range(1 if m.shared_inputs else m.replicas):
-                        p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel + m.channels * replica),
-                                  row=self.rows["cache_v"] + number + (head * m.value_parts + part) * stride)
+                        p.command(
+                            "WR_ABK",
+                            gpr=0,
+                            mask=channel_mask(1, channel + m.channels * replica),
+                            row=self.rows["cache_v"] + number + (head * m.value_parts + part) * stride,
+                        )
 
     def scores(self, lists: _Lists) -> None:
         """Products with the keys: a turn for as many slots as there are banks. In a turn, a channel works for the heads
@@ -373,7 +405,7 @@ class _Builder:
 
         def span(number: Operand, first: int, heads: int) -> None:
             # Of shape (queries of the group, heads, turns, channels); one list is for all.
-            mine = used if len(used) == 1 else used[m.group * first:m.group * (first + heads)]
+            mine = used if len(used) == 1 else used[m.group * first : m.group * (first + heads)]
             mine = mine.reshape(-1, 1 if len(used) == 1 else m.group, *mine.shape[1:]).swapaxes(0, 1)
             changes = (mine[:, :, 1:] != mine[:, :, :-1]).any(axis=(0, 1, 3))
             starts = [0, *(np.flatnonzero(changes) + 1).tolist()]
@@ -408,15 +440,16 @@ class _Builder:
         with p.loop(2):
             for bank in (0, 1, None, 2):
                 for head in range(m.score_rows):
-                    words = max(sizes[head * each:(head + 1) * each])
+                    words = max(sizes[head * each : (head + 1) * each])
                     for number, first in enumerate(range(0, words, COLUMNS)):
                         columns = min(COLUMNS, words - first)
                         row = self.rows["scores"] + head * stride + number
                         if bank is None:
                             p.command("EWMUL", opsize=columns, mask=m.mask, row=row)
                         else:
-                            self.each_bank("R_MEM" if bank == 2 else "W_MEM", columns, bank, 4, row,
-                                           m.heads - head * each)
+                            self.each_bank(
+                                "R_MEM" if bank == 2 else "W_MEM", columns, bank, 4, row, m.heads - head * each
+                            )
             p.command("SYNC")
 
     def output(self, lists: _Lists) -> None:
@@ -438,10 +471,15 @@ class _Builder:
                 alike: dict[bytes, list[int]] = {}
                 for own_head in heads:
                     alike.setdefault(lists[own_head * m.group + query].tobytes(), []).append(own_head)
-                all_pieces = [(m.value_mask(own), _pieces(np.frombuffer(units, np.int64))) for units, own in alike.items()]
+                all_pieces = [
+                    (m.value_mask(own), _pieces(np.frombuffer(units, np.int64))) for units, own in alike.items()
+                ]
                 for number in range(max(len(pieces) for _, pieces in all_pieces)):
-                    self._values([(mask, pieces[number]) for mask, pieces in all_pieces if number < len(pieces)],
-                                 m.value_parts * stride * turn, stride)
+                    self._values(
+                        [(mask, pieces[number]) for mask, pieces in all_pieces if number < len(pieces)],
+                        m.value_parts * stride * turn,
+                        stride,
+                    )
 
     def _values(self, pieces: Sequence[tuple[int, np.ndarray]], base: Operand, stride: int) -> None:
         """One piece of the units of each mask of channels, for each part of the values."""
@@ -456,8 +494,9 @@ class _Builder:
                 for mask, own in reads:
                     if number < len(own):
                         row, columns = own[number]
-                        p.command("MAC_ABK", opsize=columns, mask=mask,
-                                  row=self.rows["cache_v"] + base + stride * part + row)
+                        p.command(
+                            "MAC_ABK", opsize=columns, mask=mask, row=self.rows["cache_v"] + base + stride * part + row
+                        )
             p.command("RD_MAC", gpr=0, mask=everyone)
 
     def gate(self) -> None:
@@ -482,10 +521,23 @@ _ATTENTION = ("attn_score", "softmax_scale", "attn_output")
 _GATE = ("gemv_w3", "activation")
 
 #: Stages of a block in order: name, whether it depends on the tokens so far.
-_STAGES = (("rmsnorm1", False), ("gemv_wq", False), ("gemv_wk", False), ("gemv_wv", False), ("rotary_kvstore", True),
-           ("attn_score", True), ("softmax_scale", True), ("attn_output", True), ("gemv_wo", False),
-           ("residual_rmsnorm2", False), ("gemv_w1_af", False), ("gemv_w3", False), ("activation", False),
-           ("gemv_w2", False), ("tail", False))
+_STAGES = (
+    ("rmsnorm1", False),
+    ("gemv_wq", False),
+    ("gemv_wk", False),
+    ("gemv_wv", False),
+    ("rotary_kvstore", True),
+    ("attn_score", True),
+    ("softmax_scale", True),
+    ("attn_output", True),
+    ("gemv_wo", False),
+    ("residual_rmsnorm2", False),
+    ("gemv_w1_af", False),
+    ("gemv_w3", False),
+    ("activation", False),
+    ("gemv_w2", False),
+    ("tail", False),
+)
 
 
 @lru_cache(maxsize=1 << 10)
@@ -558,9 +610,13 @@ def block_program(mapping: BlockMapping, tokens: int, selected: Selected | None 
     # What a stage depends on is coarser than the number of tokens: stages that are the same are one object.
     seen = {"rotary_kvstore": tokens, **dict.fromkeys(_ATTENTION, _ceil(tokens, LANES) * LANES)}
     lists = None if selected is None else _lists(mapping, tokens, selected)
-    return Program(_attention(mapping, name, lists) if lists is not None and name in _ATTENTION
-                   else _stage(mapping, name, seen.get(name, 0))
-                   for name, _ in _STAGES if mapping.gated or name not in _GATE)
+    return Program(
+        _attention(mapping, name, lists)
+        if lists is not None and name in _ATTENTION
+        else _stage(mapping, name, seen.get(name, 0))
+        for name, _ in _STAGES
+        if mapping.gated or name not in _GATE
+    )
 
 
 def _lists(mapping: BlockMapping, tokens: int, selected: Selected) -> _Lists:
@@ -574,8 +630,11 @@ def _lists(mapping: BlockMapping, tokens: int, selected: Selected) -> _Lists:
 
 def matrices_program(mapping: BlockMapping) -> Program:
     """The matrices of a block: the program of the devices beside the one that holds its attention."""
-    return Program(_stage(mapping, name, 0) for name, _ in _STAGES
-                   if name.startswith("gemv_") and (mapping.gated or name not in _GATE))
+    return Program(
+        _stage(mapping, name, 0)
+        for name, _ in _STAGES
+        if name.startswith("gemv_") and (mapping.gated or name not in _GATE)
+    )
 
 
 @lru_cache(maxsize=64)

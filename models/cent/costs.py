@@ -15,8 +15,18 @@ from ...constraints.systems.cent import CentEnergySpec, CentLinkSpec, CentPnmSpe
 from ..llm import ROTARY, ModelShape
 from ..memory.standby import StandbyTiming
 
-__all__ = ["Activity", "MeasuredPort", "MeasuredUnits", "PnmClocks", "Transfers", "activity", "device_energy_pj",
-           "measured_clocks", "pnm_clocks", "transfers"]
+__all__ = [
+    "Activity",
+    "MeasuredPort",
+    "MeasuredUnits",
+    "PnmClocks",
+    "Transfers",
+    "activity",
+    "device_energy_pj",
+    "measured_clocks",
+    "pnm_clocks",
+    "transfers",
+]
 
 #: Bytes of an element.
 ELEMENT = 2
@@ -75,8 +85,9 @@ def _residual_slots(spec: CentPnmSpec, model: ModelShape) -> int:
     return 2 * _ceil(model.hidden_size, spec.lanes)
 
 
-def measured_clocks(units: MeasuredUnits, spec: CentPnmSpec, model: ModelShape, tokens: int, channels: int, *,
-                    residuals: bool) -> PnmClocks:
+def measured_clocks(
+    units: MeasuredUnits, spec: CentPnmSpec, model: ModelShape, tokens: int, channels: int, *, residuals: bool
+) -> PnmClocks:
     """Measured clocks of the units for a token of one block that attends to ``tokens`` tokens. The commands of the
     instruction set follow each other.
 
@@ -94,7 +105,7 @@ def measured_clocks(units: MeasuredUnits, spec: CentPnmSpec, model: ModelShape, 
             slots -= slots // 2
         return clocks
 
-    sums = 4 if model.family not in ROTARY else 2       # with the mean, two more sums and two more scalars
+    sums = 4 if model.family not in ROTARY else 2  # with the mean, two more sums and two more scalars
     scalars = sums * units.program("rmsnorm", 1)
     words = _ceil(tokens, spec.lanes)
     inverses = units.program("softmax", heads)
@@ -102,27 +113,38 @@ def measured_clocks(units: MeasuredUnits, spec: CentPnmSpec, model: ModelShape, 
     turns = sum(units.program(name, turned) for name in ("rope_split", "rope_join")) if turned else 0.0
     return PnmClocks(
         sums * (fold(channels) + units.command("RED", 1)) + scalars,
-        heads * (units.command("EXP", words) + fold(words)) + units.command("RED", heads) + inverses, turns,
+        heads * (units.command("EXP", words) + fold(words)) + units.command("RED", heads) + inverses,
+        turns,
         2 * units.command("EWADD", _residual_slots(spec, model) // 2) if residuals else 0.0,
-        scalars + inverses + turns, spec.clock_ghz)
+        scalars + inverses + turns,
+        spec.clock_ghz,
+    )
 
 
-def pnm_clocks(spec: CentPnmSpec, energy: CentEnergySpec, model: ModelShape, tokens: int, *, residuals: bool = False
-               ) -> PnmClocks:
+def pnm_clocks(
+    spec: CentPnmSpec, energy: CentEnergySpec, model: ModelShape, tokens: int, *, residuals: bool = False
+) -> PnmClocks:
     """Clocks of the units for a token of one block that attends to ``tokens`` tokens, as the authors' simulator has them.
     The system's file has the clocks and their source. ``residuals``: with the sums of residuals, which it leaves out.
     """
     hidden, heads = model.hidden_size, model.heads
     scalar = spec.reductions_per_norm * spec.reduction_clocks + spec.norm_clocks
     norms = 2 * (hidden / _VECTOR * spec.vector_clocks + scalar)
-    if model.family not in ROTARY:     # the mean too: one more sum and one more scalar
+    if model.family not in ROTARY:  # the mean too: one more sum and one more scalar
         norms += 2 * scalar
     softmax = tokens * heads / _SLOTS * (spec.exp_clocks + spec.vector_clocks) + heads * (
-        spec.reduction_clocks + spec.softmax_clocks)
+        spec.reduction_clocks + spec.softmax_clocks
+    )
     rotary = rotated(model) * spec.rotary_clocks / spec.cores
     work = rotary + 2 * spec.norm_clocks + heads * energy.softmax_core_clocks
-    return PnmClocks(norms, softmax, rotary, _residual_slots(spec, model) / spec.units * spec.vector_clocks
-                     if residuals else 0.0, work, spec.clock_ghz)
+    return PnmClocks(
+        norms,
+        softmax,
+        rotary,
+        _residual_slots(spec, model) / spec.units * spec.vector_clocks if residuals else 0.0,
+        work,
+        spec.clock_ghz,
+    )
 
 
 def rotated(model: ModelShape) -> int:
@@ -165,8 +187,9 @@ class MeasuredPort:
     line_gb_s: float
 
 
-def _seconds(spec: CentLinkSpec, elements: float, senders: int, devices: int, simulator: bool, port: MeasuredPort | None
-             ) -> float:
+def _seconds(
+    spec: CentLinkSpec, elements: float, senders: int, devices: int, simulator: bool, port: MeasuredPort | None
+) -> float:
     """Seconds of a vector of ``elements`` from each of ``senders``, one behind the other."""
     lanes = spec.switch_lanes // devices if simulator else spec.lanes
     if not lanes:
@@ -178,18 +201,29 @@ def _seconds(spec: CentLinkSpec, elements: float, senders: int, devices: int, si
         return (port.latency_ns + lines + on_line / min(rate, port.line_gb_s)) * 1e-9
     payload = spec.message_bytes * spec.messages_per_flit
     flits = -int(-(ELEMENT * elements) // payload) * senders
-    return (4 * spec.port_ns + lines + spec.switch_ns + flits * spec.flit_bytes / rate * (GIB if simulator else 1.0)) * 1e-9
+    return (
+        4 * spec.port_ns + lines + spec.switch_ns + flits * spec.flit_bytes / rate * (GIB if simulator else 1.0)
+    ) * 1e-9
 
 
-def exchange(spec: CentLinkSpec, inputs: int, outputs: int, devices: int, simulator: bool, port: MeasuredPort | None = None
-             ) -> float:
+def exchange(
+    spec: CentLinkSpec, inputs: int, outputs: int, devices: int, simulator: bool, port: MeasuredPort | None = None
+) -> float:
     """Seconds in which all devices get a vector of ``inputs`` and one of them, or the host, gathers ``outputs``."""
-    return (_seconds(spec, inputs, 1, devices, simulator, port)
-            + _seconds(spec, outputs / devices, devices, devices, simulator, port))
+    return _seconds(spec, inputs, 1, devices, simulator, port) + _seconds(
+        spec, outputs / devices, devices, devices, simulator, port
+    )
 
 
-def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, shared: bool, simulator: bool,
-              port: MeasuredPort | None = None) -> Transfers:
+def transfers(
+    spec: CentLinkSpec,
+    model: ModelShape,
+    tensor: int,
+    devices: int,
+    shared: bool,
+    simulator: bool,
+    port: MeasuredPort | None = None,
+) -> Transfers:
     """Transfers of a block: to the next block, or, if ``shared``, between the ``tensor`` devices of a block.
 
     Parameters
@@ -200,6 +234,7 @@ def transfers(spec: CentLinkSpec, model: ModelShape, tensor: int, devices: int, 
         without multicast, a gather has a latency even with one device, and bytes are binary
     port : measured figures in place of the file's latencies and flits
     """
+
     def seconds(elements: float, senders: int = 1) -> float:
         return _seconds(spec, elements, senders, devices, simulator, port)
 
@@ -243,13 +278,23 @@ def activity(pnm: CentPnmSpec, model: ModelShape, tokens: int, clocks: PnmClocks
     hidden, heads = model.hidden_size, model.heads
     exponentials = tokens * heads // pnm.lanes
     added = _residual_slots(pnm, model) if clocks.residuals else 0
-    return Activity(exponentials, exponentials + hidden // 128 + added, heads + 2, clocks.core_clocks,
-                    2 + heads + rotated(model), 2 + heads + rotated(model) / pnm.lanes)
+    return Activity(
+        exponentials,
+        exponentials + hidden // 128 + added,
+        heads + 2,
+        clocks.core_clocks,
+        2 + heads + rotated(model),
+        2 + heads + rotated(model) / pnm.lanes,
+    )
 
 
 #: Commands by the component to which their energy counts; transfers to the host count apart.
-_PARTS = {"activations": ("ACT", "ACT16"), "reads": ("RD", "RDCP", "AF16", "RDMAC16", "RDAF16"),
-          "writes": ("WR", "WRCP", "WRA16", "WRMAC16", "WRGB"), "products": ("MAC", "MAC16", "EWMUL16")}
+_PARTS = {
+    "activations": ("ACT", "ACT16"),
+    "reads": ("RD", "RDCP", "AF16", "RDMAC16", "RDAF16"),
+    "writes": ("WR", "WRCP", "WRA16", "WRMAC16", "WRGB"),
+    "products": ("MAC", "MAC16", "EWMUL16"),
+}
 
 #: Commands that are no access for the controller.
 _NO_ACCESS = ("ACT", "ACT16", "PRE", "PREA", "TMOD", "REFAB")
@@ -260,15 +305,30 @@ _KNOWN: dict[int, tuple[Memory, list[tuple[str, str, float]]]] = {}
 def _charges(memory: Memory) -> list[tuple[str, str, float]]:
     """Component, command and energy in pJ of each part of a command's energy."""
     if id(memory) not in _KNOWN:
-        _KNOWN[id(memory)] = memory, [
-            ("memory_io" if component == "io" else name, op, pj) for name, ops in _PARTS.items() for op in ops
-            for component, pj in memory.commands[op].energy_pj.items()]
+        _KNOWN[id(memory)] = (
+            memory,
+            [
+                ("memory_io" if component == "io" else name, op, pj)
+                for name, ops in _PARTS.items()
+                for op in ops
+                for component, pj in memory.commands[op].energy_pj.items()
+            ],
+        )
     return _KNOWN[id(memory)][1]
 
 
-def device_energy_pj(spec: CentEnergySpec, pnm: CentPnmSpec, timing: StandbyTiming, lines: int, work: Activity,
-                     link_elements: float, *, idle_cycles: float = 0.0, channels: int = 32, standby: int = 32
-                     ) -> dict[str, float]:
+def device_energy_pj(
+    spec: CentEnergySpec,
+    pnm: CentPnmSpec,
+    timing: StandbyTiming,
+    lines: int,
+    work: Activity,
+    link_elements: float,
+    *,
+    idle_cycles: float = 0.0,
+    channels: int = 32,
+    standby: int = 32,
+) -> dict[str, float]:
     """Energy of a device for one pass of its program, by component.
 
     Parameters
@@ -287,18 +347,27 @@ def device_energy_pj(spec: CentEnergySpec, pnm: CentPnmSpec, timing: StandbyTimi
     closed = channels * cycles - timing.open_cycles
     out["standby"] = ns * standby / channels * (spec.active_standby_mw * timing.open_cycles + spec.standby_mw * closed)
     accesses = sum(n for name, n in counts.items() if name not in _NO_ACCESS)
-    out["controllers"] = ns * (spec.controller_request_mw * accesses
-                               + spec.controller_command_mw * sum(counts.values()))
+    out["controllers"] = ns * (
+        spec.controller_request_mw * accesses + spec.controller_command_mw * sum(counts.values())
+    )
     buffer, shared, instructions = spec.global_buffer_mw, spec.shared_buffer_mw, spec.instruction_buffer_mw
     reduction, exponential, vector = spec.unit_mw
     micro = work.exponentials + work.sums + work.reductions
-    out["buffers"] = ns * (cycles * (buffer[0] * channels + shared[0] + instructions[0])
-                           + buffer[1] * counts.get("WRCP", 0) + buffer[2] * (counts.get("WRGB", 0) + counts.get("RDCP", 0))
-                           + shared[1] * (micro + work.sums + work.slots) + shared[2] * (micro + work.slots)
-                           + instructions[1] * (lines + micro + work.calls))
-    out["units"] = ns * (cycles * (spec.control_mw + pnm.units * sum(spec.leakage_mw))
-                         + exponential * work.exponentials + vector * work.sums + reduction * work.reductions
-                         + spec.core_mw * work.core_clocks)
+    out["buffers"] = ns * (
+        cycles * (buffer[0] * channels + shared[0] + instructions[0])
+        + buffer[1] * counts.get("WRCP", 0)
+        + buffer[2] * (counts.get("WRGB", 0) + counts.get("RDCP", 0))
+        + shared[1] * (micro + work.sums + work.slots)
+        + shared[2] * (micro + work.slots)
+        + instructions[1] * (lines + micro + work.calls)
+    )
+    out["units"] = ns * (
+        cycles * (spec.control_mw + pnm.units * sum(spec.leakage_mw))
+        + exponential * work.exponentials
+        + vector * work.sums
+        + reduction * work.reductions
+        + spec.core_mw * work.core_clocks
+    )
     out["links"] = spec.link_pj_per_bit * link_elements
     return out
 

@@ -81,15 +81,15 @@ class FlitCodec:
         head, ack = self.config.header_layout.bits, self.config.ack_layout.bits
         bits = np.zeros((len(flits.kinds), 8 * FLIT_BYTES), np.uint8)
         for n, (first, body, mark, answer) in enumerate(self._fields()):
-            bits[:, first:first + 2] = _bits(flits.kinds[:, n], 2)
+            bits[:, first : first + 2] = _bits(flits.kinds[:, n], 2)
             message = np.unpackbits(flits.messages[:, n], axis=1, bitorder="little")
-            bits[:, first + 2:first + 2 + head] = message[:, :head]
-            bits[:, body:body + 8 * DATA_BYTES] = message[:, head:head + 8 * DATA_BYTES]
+            bits[:, first + 2 : first + 2 + head] = message[:, :head]
+            bits[:, body : body + 8 * DATA_BYTES] = message[:, head : head + 8 * DATA_BYTES]
             bits[:, mark] = flits.acked[:, n]
-            bits[:, answer:answer + ack] = np.unpackbits(flits.acks[:, n], axis=1, bitorder="little")[:, :ack]
+            bits[:, answer : answer + ack] = np.unpackbits(flits.acks[:, n], axis=1, bitorder="little")[:, :ack]
         for n in range(len(MessageClass)):
             first = 8 * CREDIT_BYTE + n * CREDIT_BITS
-            bits[:, first:first + CREDIT_BITS] = _bits(flits.credits[:, n], CREDIT_BITS)
+            bits[:, first : first + CREDIT_BITS] = _bits(flits.credits[:, n], CREDIT_BITS)
         return np.packbits(bits, axis=1, bitorder="little")
 
     def decode(self, rows: np.ndarray) -> Flits:
@@ -98,17 +98,22 @@ class FlitCodec:
         bits = np.unpackbits(rows, axis=1, bitorder="little")
         kinds, messages, acked, acks = [], [], [], []
         for first, body, mark, answer in self._fields():
-            kind = bits[:, first:first + 2] @ np.array([1, 2])
-            content = bits[:, body:body + 8 * DATA_BYTES]
-            message = np.concatenate([bits[:, first + 2:first + 2 + head], content], axis=1)
+            kind = bits[:, first : first + 2] @ np.array([1, 2])
+            content = bits[:, body : body + 8 * DATA_BYTES]
+            message = np.concatenate([bits[:, first + 2 : first + 2 + head], content], axis=1)
             kinds.append(kind)
             messages.append(np.packbits(message, axis=1, bitorder="little"))
             acked.append(bits[:, mark].astype(bool))
-            acks.append(np.packbits(bits[:, answer:answer + ack], axis=1, bitorder="little"))
+            acks.append(np.packbits(bits[:, answer : answer + ack], axis=1, bitorder="little"))
         first = 8 * CREDIT_BYTE
-        credits = bits[:, first:first + len(MessageClass) * CREDIT_BITS].reshape(-1, len(MessageClass), CREDIT_BITS)
-        return Flits(np.stack(kinds, axis=1), np.stack(messages, axis=1), np.stack(acked, axis=1), np.stack(acks, axis=1),
-                     credits @ (1 << np.arange(CREDIT_BITS)))
+        credits = bits[:, first : first + len(MessageClass) * CREDIT_BITS].reshape(-1, len(MessageClass), CREDIT_BITS)
+        return Flits(
+            np.stack(kinds, axis=1),
+            np.stack(messages, axis=1),
+            np.stack(acked, axis=1),
+            np.stack(acks, axis=1),
+            credits @ (1 << np.arange(CREDIT_BITS)),
+        )
 
     def beats(self, rows: np.ndarray) -> np.ndarray:
         """Beats of flits, uint8 ``(beats, beat_bytes)``."""
@@ -154,8 +159,16 @@ class Message:
     def row(self, layout: Layout) -> int:
         """Payload of ``layout`` as an integer."""
         content = {} if self.data is None else {"data": int.from_bytes(self.data.tobytes(), "little")}
-        return layout.word(half=self.half, last=self.last, source=self.source, tag=self.tag, region=self.region,
-                           targets=sum(1 << target for target in self.targets), address=self.address, **content)
+        return layout.word(
+            half=self.half,
+            last=self.last,
+            source=self.source,
+            tag=self.tag,
+            region=self.region,
+            targets=sum(1 << target for target in self.targets),
+            address=self.address,
+            **content,
+        )
 
 
 @dataclass(frozen=True)
@@ -243,9 +256,19 @@ class FabricModel:
             count = min(most, command.opsize - first)
             slots = (command.gpr + first + np.arange(count)) % self.config.slots
             content = np.zeros(DATA_BYTES, np.uint8)
-            content[:count * SLOT_BYTES] = self.slots(device, slots).reshape(-1)
-            out.append(Message(MessageClass.RWD, targets, (command.gpr1 + first) % self.config.slots, tag, device + 1,
-                               half=count == 1, last=first + count == command.opsize, data=content))
+            content[: count * SLOT_BYTES] = self.slots(device, slots).reshape(-1)
+            out.append(
+                Message(
+                    MessageClass.RWD,
+                    targets,
+                    (command.gpr1 + first) % self.config.slots,
+                    tag,
+                    device + 1,
+                    half=count == 1,
+                    last=first + count == command.opsize,
+                    data=content,
+                )
+            )
         return out
 
     def run(self, commands: Sequence[Sequence[Command]], requests: Sequence[Message] = ()) -> Episode:
@@ -275,8 +298,16 @@ class FabricModel:
     def episode(self, commands: Sequence[Sequence[Command]] = (), requests: Sequence[Message] = ()) -> Episode:
         """An episode in which nothing is done yet."""
         nodes, devices = range(self.devices + 1), range(self.devices)
-        return Episode(commands, requests, [[] for _ in nodes], [[] for _ in nodes], [[] for _ in devices],
-                       [[] for _ in devices], [0 for _ in devices], [[] for _ in devices])
+        return Episode(
+            commands,
+            requests,
+            [[] for _ in nodes],
+            [[] for _ in nodes],
+            [[] for _ in devices],
+            [[] for _ in devices],
+            [0 for _ in devices],
+            [[] for _ in devices],
+        )
 
     def execute(self, done: Episode, device: int, command: Command) -> bool:
         """Execute a command of a device; False if it waits for a transfer."""
@@ -309,8 +340,9 @@ class FabricModel:
         for target in message.targets:
             device = target - 1
             if not 0 <= device < self.devices:
-                raise ConfigError(f"a message of node {message.source} goes to device {device}, but there are "
-                                  f"{self.devices}")
+                raise ConfigError(
+                    f"a message of node {message.source} goes to device {device}, but there are {self.devices}"
+                )
             slots = (message.address + np.arange(2 - message.half)) % self.config.slots
             here = message.region == Region.SHARED_BUFFER
             if not here:
@@ -318,21 +350,32 @@ class FabricModel:
             if message.kind is MessageClass.RWD:
                 assert message.data is not None
                 if here:
-                    words = message.data.reshape(-1, SLOT_BYTES)[:len(slots)]
+                    words = message.data.reshape(-1, SLOT_BYTES)[: len(slots)]
                     self.store(device, slots, words)
-                    done.writes[device] += [(message.source, int(slot), word)
-                                            for slot, word in zip(slots, words, strict=True)]
+                    done.writes[device] += [
+                        (message.source, int(slot), word) for slot, word in zip(slots, words, strict=True)
+                    ]
                 else:
                     self.memory[device][message.region, message.address] = message.data
                 done.acks[target].append(Ack(target, message.source, message.tag))
                 continue
             content = np.zeros(DATA_BYTES, np.uint8)
             if here:
-                content[:SLOT_BYTES * len(slots)] = self.slots(device, slots).reshape(-1)
+                content[: SLOT_BYTES * len(slots)] = self.slots(device, slots).reshape(-1)
             else:
                 content = self.memory[device].get((message.region, message.address), content)
-            done.sent[target].append(Message(MessageClass.DRS, (message.source,), message.address, message.tag, target,
-                                             message.region, message.half, data=content))
+            done.sent[target].append(
+                Message(
+                    MessageClass.DRS,
+                    (message.source,),
+                    message.address,
+                    message.tag,
+                    target,
+                    message.region,
+                    message.half,
+                    data=content,
+                )
+            )
 
 
 def rows(layout: Layout, items: Iterable[Message | Ack]) -> np.ndarray:

@@ -36,12 +36,21 @@ class Decoded:
 
 def advancing(place: str) -> list[int]:
     """Operation codes whose operand at ``place`` grows from micro-operation to micro-operation."""
-    return [one.opcode for one in INSTRUCTIONS.values() if "OPsize" in one.by_name and one.mnemonic != "RISCV"
-            and any(one.place(operand) == place and operand.field in ("CO", "Rs", "Rd") for operand in one.operands)]
+    return [
+        one.opcode
+        for one in INSTRUCTIONS.values()
+        if "OPsize" in one.by_name
+        and one.mnemonic != "RISCV"
+        and any(one.place(operand) == place and operand.field in ("CO", "Rs", "Rd") for operand in one.operands)
+    ]
 
 
-def decode(config: CentDecoderConfig, words: np.ndarray, clear: np.ndarray | None = None,
-           refused: Sequence[int] | np.ndarray = ()) -> Decoded:
+def decode(
+    config: CentDecoderConfig,
+    words: np.ndarray,
+    clear: np.ndarray | None = None,
+    refused: Sequence[int] | np.ndarray = (),
+) -> Decoded:
     """The commands of a host's items, and the ends of its programs.
 
     Parameters

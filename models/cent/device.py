@@ -39,13 +39,16 @@ class Cores:
         known = np.repeat(hub.known, lanes)
         done = self.cluster.start(command.row, command.gpr1, command.gpr, command.opsize, buffer)
         if done.trapped or done.strayed:
-            raise ConfigError(f"RISCV: the program at word {command.row} ended with an exception, or left the shared "
-                              "buffer")
+            raise ConfigError(
+                f"RISCV: the program at word {command.row} ended with an exception, or left the shared buffer"
+            )
         for run in done.cores:
             for element, _, write in run.accesses:
                 if not write and not known[element]:
-                    raise ConfigError(f"RISCV: the program at word {command.row} reads slot {element // lanes}, which was "
-                                      "never written")
+                    raise ConfigError(
+                        f"RISCV: the program at word {command.row} reads slot {element // lanes}, which was "
+                        "never written"
+                    )
                 known[element] = True
         hub.registers[:] = buffer.reshape(-1, lanes)
         hub.known[:] = known.reshape(-1, lanes).all(axis=1)
@@ -138,12 +141,12 @@ class DevicesModel(FabricModel):
         if len(missing):
             raise ConfigError(f"slot {missing[0]} of device {device} is sent, but was never written")
         out = np.zeros((len(places), SLOT_BYTES), np.uint8)
-        out[:, :self._width] = hub.registers[places].astype("<u2").view(np.uint8).reshape(len(places), -1)
+        out[:, : self._width] = hub.registers[places].astype("<u2").view(np.uint8).reshape(len(places), -1)
         return out
 
     def store(self, device: int, places: np.ndarray, words: np.ndarray) -> None:
         hub = self.models[device].hub
-        hub.registers[places] = np.ascontiguousarray(words[:, :self._width]).view("<u2").astype(np.int64)
+        hub.registers[places] = np.ascontiguousarray(words[:, : self._width]).view("<u2").astype(np.int64)
         hub.known[places] = True
 
     def run_programs(self, programs: Sequence[np.ndarray]) -> Episode:

@@ -47,8 +47,15 @@ from ..program import Command, Loop, Node, Program, Stage
 __all__ = ["MATRICES", "SCALARS", "SUMMED", "ExecutableBlock", "memory_commands"]
 
 #: Matrices of a block: name, inputs, outputs, as properties of the block.
-MATRICES = {"wq": ("hidden", "queries"), "wk": ("hidden", "kv_width"), "wv": ("hidden", "kv_width"),
-            "wo": ("queries", "hidden"), "w1": ("hidden", "ffn"), "w3": ("hidden", "ffn"), "w2": ("ffn", "hidden")}
+MATRICES = {
+    "wq": ("hidden", "queries"),
+    "wk": ("hidden", "kv_width"),
+    "wv": ("hidden", "kv_width"),
+    "wo": ("queries", "hidden"),
+    "w1": ("hidden", "ffn"),
+    "w3": ("hidden", "ffn"),
+    "w2": ("ffn", "hidden"),
+}
 
 #: Matrices whose inputs are spread over the devices of a block. The outputs of all others are.
 SUMMED = ("wo", "w2")
@@ -106,21 +113,32 @@ class ExecutableBlock:
             if not fits:
                 raise ConfigError(what)
 
-        need(self.banks == self.lanes, f"a slot has an element for each bank: banks must equal lanes ({self.lanes}), "
-                                       f"not {self.banks}")
+        need(
+            self.banks == self.lanes,
+            f"a slot has an element for each bank: banks must equal lanes ({self.lanes}), not {self.banks}",
+        )
         need(self.banks % GROUP == 0, f"banks must be a multiple of {GROUP}, not {self.banks}")
         need(self.heads % self.kv_heads == 0, f"heads ({self.heads}) must be a multiple of kv_heads ({self.kv_heads})")
         for name in ("hidden", "ffn"):
             size = getattr(self, name)
             need(size % self.lanes == 0, f"{name} must be a multiple of {self.lanes}, not {size}")
-        need(self.head_dim % (2 * self.lanes) == 0 and self.head_dim <= self.row,
-             f"head_dim must be a multiple of {2 * self.lanes} up to {self.row}, not {self.head_dim}")
-        need(self.first + self.channels <= CHANNELS,
-             f"channels {self.first} to {self.first + self.channels - 1} are beyond the device's {CHANNELS}")
-        need(self.parts <= self.registers, f"a head of {self.head_dim} elements needs {self.parts} registers of a bank, "
-                                           f"not {self.registers}")
-        need(self.work_slots >= self._least, f"{self.slots} slots are too few for hidden {self.hidden}: "
-                                             f"{self.slots - self.work_slots + self._least} are needed")
+        need(
+            self.head_dim % (2 * self.lanes) == 0 and self.head_dim <= self.row,
+            f"head_dim must be a multiple of {2 * self.lanes} up to {self.row}, not {self.head_dim}",
+        )
+        need(
+            self.first + self.channels <= CHANNELS,
+            f"channels {self.first} to {self.first + self.channels - 1} are beyond the device's {CHANNELS}",
+        )
+        need(
+            self.parts <= self.registers,
+            f"a head of {self.head_dim} elements needs {self.parts} registers of a bank, not {self.registers}",
+        )
+        need(
+            self.work_slots >= self._least,
+            f"{self.slots} slots are too few for hidden {self.hidden}: "
+            f"{self.slots - self.work_slots + self._least} are needed",
+        )
 
     # Sizes -----------------------------------------------------------------------------------------------------------
 
@@ -192,9 +210,17 @@ class ExecutableBlock:
     @cached_property
     def _slots(self) -> dict[str, int]:
         d = self.hidden // self.lanes
-        sizes = {"zero": 1, "sum": 1, "scalar": 1, "x": d,
-                 "h": max(d, self.result_slots(self.hidden)),
-                 "cos": self.head_slots, "sin": self.head_slots, "sums": (self.devices - 1) * d, "work": 0}
+        sizes = {
+            "zero": 1,
+            "sum": 1,
+            "scalar": 1,
+            "x": d,
+            "h": max(d, self.result_slots(self.hidden)),
+            "cos": self.head_slots,
+            "sin": self.head_slots,
+            "sums": (self.devices - 1) * d,
+            "work": 0,
+        }
         out, at = {}, self.first_slot
         for name, size in sizes.items():
             out[name] = at
@@ -211,8 +237,14 @@ class ExecutableBlock:
         """Slots that the largest operator needs beside the named vectors."""
         query, kv = self.result_slots(self.queries), self.result_slots(self.kv_width)
         context = self.group * self.turns * self.parts * self.channels
-        return max(query + 3 * kv, query + min(self.fit, self.registers) * self.channels, context + self.columns,
-                   self.columns + self.channels, 2 * self.channels, _ceil(self.max_tokens, self.lanes))
+        return max(
+            query + 3 * kv,
+            query + min(self.fit, self.registers) * self.channels,
+            context + self.columns,
+            self.columns + self.channels,
+            2 * self.channels,
+            _ceil(self.max_tokens, self.lanes),
+        )
 
     def slot(self, name: str) -> int:
         """First slot of a vector: ``zero``, ``x`` (input and result), ``cos``, ``sin``, ..."""
@@ -227,8 +259,13 @@ class ExecutableBlock:
 
     def gemv(self, name: str) -> Gemv:
         """The product of a matrix with a vector."""
-        return Gemv(self._module, self.inputs_order(name).size, self.matrix(name)[1], base=self.regions[name],
-                    zero=self.slot("zero"))
+        return Gemv(
+            self._module,
+            self.inputs_order(name).size,
+            self.matrix(name)[1],
+            base=self.regions[name],
+            zero=self.slot("zero"),
+        )
 
     @cached_property
     def _module(self) -> Module:
@@ -241,10 +278,19 @@ class ExecutableBlock:
         ew = _ceil(_ceil(max(self.hidden, self.queries) // self.lanes, self.groups), self.columns)
         gate = _ceil(_ceil(self.result_slots(self.ffn), self.groups), self.columns)
         square = _ceil(_ceil(self.hidden // self.lanes, self.units // 2), self.columns)
-        sizes = {"square": square, "norm": ew, "weight1": ew, "weight2": ew, "rotary": ew,
-                 "scores": heads * self.spans, "powers": heads * self.spans, "silu": gate, "gate": gate,
-                 "keys": _ceil(self.max_tokens, self.units) * _ceil(self.kv_heads, self.fit),
-                 "values": self.turns * self.parts * self.spans}
+        sizes = {
+            "square": square,
+            "norm": ew,
+            "weight1": ew,
+            "weight2": ew,
+            "rotary": ew,
+            "scores": heads * self.spans,
+            "powers": heads * self.spans,
+            "silu": gate,
+            "gate": gate,
+            "keys": _ceil(self.max_tokens, self.units) * _ceil(self.kv_heads, self.fit),
+            "values": self.turns * self.parts * self.spans,
+        }
         for name in MATRICES:
             sizes[name] = Gemv(self._module, self.inputs_order(name).size, self.matrix(name)[1]).rows
         out, at = {}, self.first_row
@@ -258,7 +304,7 @@ class ExecutableBlock:
     @cached_property
     def query_order(self) -> np.ndarray:
         """Output of the query projection for each element of the queries in their slots."""
-        g, h, d = np.ogrid[:self.group, :self.kv_heads, :self.head_dim]
+        g, h, d = np.ogrid[: self.group, : self.kv_heads, : self.head_dim]
         return ((h * self.group + g) * self.head_dim + d).reshape(-1)
 
     @cached_property
@@ -268,7 +314,7 @@ class ExecutableBlock:
         for g in range(self.group):
             for turn in range(self.turns):
                 heads = np.arange(turn * self.channels, min((turn + 1) * self.channels, self.kv_heads))
-                part, head, bank = np.ogrid[:self.parts, :len(heads), :self.banks]
+                part, head, bank = np.ogrid[: self.parts, : len(heads), : self.banks]
                 out.append(((heads[head] * self.group + g) * self.head_dim + part * self.banks + bank).reshape(-1))
         return np.concatenate(out)
 
@@ -290,21 +336,25 @@ class ExecutableBlock:
             raise ConfigError(f"{name} must have the shape {(outputs, inputs)}, not {matrix.shape}")
         order, pieces, per_unit = self.inputs_order(name), self.gemv(name).spans, self.gemv(name).per_unit
         whole = np.zeros((per_unit * self.units, pieces * self.row), np.int64)
-        whole[:outputs, :order.size] = matrix[self.outputs_order(name)][:, order]
+        whole[:outputs, : order.size] = matrix[self.outputs_order(name)][:, order]
         parts = whole.reshape(per_unit, self.channels, self.banks, pieces, self.columns, self.lanes)
-        return {self.regions[name] + k * pieces + piece: parts[k, :, :, piece].transpose(0, 2, 1, 3).copy()
-                for k in range(per_unit) for piece in range(pieces)}
+        return {
+            self.regions[name] + k * pieces + piece: parts[k, :, :, piece].transpose(0, 2, 1, 3).copy()
+            for k in range(per_unit)
+            for piece in range(pieces)
+        }
 
     def share(self, name: str, matrix: np.ndarray) -> np.ndarray:
         """This device's part of a matrix of the whole block, of shape ``(outputs, inputs)``. The part has some of the
         outputs, or some of the inputs if the devices add their results."""
         inputs, outputs = self.matrix(name)
         if name in SUMMED:
-            return matrix[:, self.device * inputs:(self.device + 1) * inputs]
-        return matrix[self.device * outputs:(self.device + 1) * outputs]
+            return matrix[:, self.device * inputs : (self.device + 1) * inputs]
+        return matrix[self.device * outputs : (self.device + 1) * outputs]
 
-    def contents(self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int,
-                 before: np.ndarray) -> dict[int, np.ndarray]:
+    def contents(
+        self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int, before: np.ndarray
+    ) -> dict[int, np.ndarray]:
         """All rows of the block by number, as bits of shape ``(channels, columns, banks, lanes)``.
 
         Parameters
@@ -347,15 +397,16 @@ class ExecutableBlock:
             turn, unit = divmod(token, self.units)
             channel, bank = divmod(unit, self.banks)
             for span in range(spans):
-                words = keys[token, span * self.fit:(span + 1) * self.fit].reshape(-1, self.lanes)
-                rows[self.regions["keys"] + turn * spans + span][channel, :len(words), bank] = words
+                words = keys[token, span * self.fit : (span + 1) * self.fit].reshape(-1, self.lanes)
+                rows[self.regions["keys"] + turn * spans + span][channel, : len(words), bank] = words
             word, element = divmod(token, self.lanes)
             for head in range(self.kv_heads):
                 own, channel = divmod(head, self.channels)
                 for part in range(self.parts):
                     row = self.regions["values"] + (own * self.parts + part) * self.spans + word // self.columns
                     rows[row][channel, word % self.columns, :, element] = values[
-                        token, head, part * self.banks:(part + 1) * self.banks]
+                        token, head, part * self.banks : (part + 1) * self.banks
+                    ]
 
     def _places(self, count: int, offset: int, row: int) -> Iterator[tuple[int, int, int, int]]:
         """Channel, bank, row and column of each of ``count`` words of an element-wise product."""
@@ -397,6 +448,7 @@ class ExecutableBlock:
 
 def memory_commands(program: Program) -> Program:
     """The program without commands that take no time of the memory, with the operands that the memory's timing reads."""
+
     def visit(body: Sequence[Node]) -> Iterator[Node]:
         for node in body:
             if isinstance(node, Loop):
@@ -405,8 +457,10 @@ def memory_commands(program: Program) -> Program:
                 yield Stage(node.name, tuple(visit(node.body)))
             elif isinstance(node, Command) and node.op in INSTRUCTIONS:
                 known = INSTRUCTIONS[node.op]
-                yield Command(node.op, {name: value for name, value in node.operands
-                                        if name in known.fields or name in known.optional})
+                yield Command(
+                    node.op,
+                    {name: value for name, value in node.operands if name in known.fields or name in known.optional},
+                )
 
     return Program(visit(program.body))
 
@@ -426,7 +480,9 @@ class _Writer:
         def close() -> None:
             if run:
                 slot, channel, bank, row, column, count = run
-                self.p.command(op, opsize=count, gpr=slot, mask=self.b._mask(channel), bank=bank, row=row, column=column)
+                self.p.command(
+                    op, opsize=count, gpr=slot, mask=self.b._mask(channel), bank=bank, row=row, column=column
+                )
 
         for slot, channel, bank, row, column in moves:
             if run and (slot, channel, bank, row, column) == (run[0] + run[5], *run[1:4], run[4] + run[5]):
@@ -438,12 +494,12 @@ class _Writer:
 
     def put(self, slots: Sequence[int], offset: int, row: int, *, first: int = 0, count: int | None = None) -> None:
         """Write slots to places of an element-wise product of ``count`` words, from its word ``first`` on."""
-        places = list(self.b._places(len(slots) if count is None else count, offset, row))[first:first + len(slots)]
+        places = list(self.b._places(len(slots) if count is None else count, offset, row))[first : first + len(slots)]
         self._move("WR_SBK", ((slot, *place) for slot, place in zip(slots, places, strict=True)))
 
     def get(self, slots: Sequence[int], row: int, *, first: int = 0, count: int | None = None) -> None:
         """Read results of an element-wise product into slots."""
-        places = list(self.b._places(len(slots) if count is None else count, 2, row))[first:first + len(slots)]
+        places = list(self.b._places(len(slots) if count is None else count, 2, row))[first : first + len(slots)]
         self._move("RD_SBK", ((slot, *place) for slot, place in zip(slots, places, strict=True)))
 
     def multiply(self, count: int, row: int) -> None:
@@ -458,9 +514,12 @@ class _Writer:
         for n in range(_ceil(each, b.columns)):
             columns = min(b.columns, each - n * b.columns)
             for group in range(0, b.banks, GROUP):
-                self.p.command("COPY_BKGB", opsize=columns, mask=b.mask, bank=group + 2, row=source + n, column=0, buffer=0)
-                self.p.command("COPY_GBBK", opsize=columns, mask=b.mask, bank=group + offset, row=target + n, column=0,
-                               buffer=0)
+                self.p.command(
+                    "COPY_BKGB", opsize=columns, mask=b.mask, bank=group + 2, row=source + n, column=0, buffer=0
+                )
+                self.p.command(
+                    "COPY_GBBK", opsize=columns, mask=b.mask, bank=group + offset, row=target + n, column=0, buffer=0
+                )
 
     def add(self, target: int, source: int, count: int) -> None:
         self.p.command("EWADD", opsize=count, gpr0=target, gpr1=source)
@@ -478,8 +537,15 @@ class _Writer:
 
     # Operators ---------------------------------------------------------------------------------------------------------
 
-    def matrix(self, name: str, source: Callable[[int, int], int], target: Callable[[int], int], most: int = 1 << 30,
-               done: Callable[[int, int], None] = lambda first, count: None, activation: int | None = None) -> None:
+    def matrix(
+        self,
+        name: str,
+        source: Callable[[int, int], int],
+        target: Callable[[int], int],
+        most: int = 1 << 30,
+        done: Callable[[int, int], None] = lambda first, count: None,
+        activation: int | None = None,
+    ) -> None:
         """Matrix times vector, up to ``most`` outputs of a bank at a time; see :meth:`Gemv.group`.
 
         ``target(first)`` gives the first slot of the results from the output ``first`` of a bank on. ``done(first,
@@ -506,13 +572,28 @@ class _Writer:
             for n in range(each * pairs):
                 pair, at = divmod(n, each)
                 channel, own = divmod(pair, b.banks // 2)
-                moves.append((x + n if n < words else b.slot("zero"), channel, 2 * own + offset,
-                              rows["square"] + at // b.columns, at % b.columns))
+                moves.append(
+                    (
+                        x + n if n < words else b.slot("zero"),
+                        channel,
+                        2 * own + offset,
+                        rows["square"] + at // b.columns,
+                        at % b.columns,
+                    )
+                )
         self._move("WR_SBK", moves)
         p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=0)
         for n in range(_ceil(each, b.columns)):
-            p.command("MAC_ABK", opsize=min(b.columns, each - n * b.columns), mask=b.mask, row=rows["square"] + n, column=0,
-                      buffer=0, neighbour=1, register=0)
+            p.command(
+                "MAC_ABK",
+                opsize=min(b.columns, each - n * b.columns),
+                mask=b.mask,
+                row=rows["square"] + n,
+                column=0,
+                buffer=0,
+                neighbour=1,
+                register=0,
+            )
         work = b.slot("work")
         p.command("RD_MAC", gpr=work, mask=b.mask, register=0)
         self.fold(work, b.channels)
@@ -549,15 +630,27 @@ class _Writer:
         spans = _ceil(b.kv_heads, b.fit)
         for span in range(spans):
             heads = min(b.fit, b.kv_heads - span * b.fit)
-            p.command("WR_SBK", opsize=heads * b.head_slots, gpr=keys + span * b.fit * b.head_slots, mask=b._mask(channel),
-                      bank=bank, row=rows["keys"] + turn * spans + span, column=0)
+            p.command(
+                "WR_SBK",
+                opsize=heads * b.head_slots,
+                gpr=keys + span * b.fit * b.head_slots,
+                mask=b._mask(channel),
+                bank=bank,
+                row=rows["keys"] + turn * spans + span,
+                column=0,
+            )
         word, element = divmod(token, b.lanes)
         for head in range(b.kv_heads):
             own, channel = divmod(head, b.channels)
             with p.loop(b.parts) as part:
-                p.command("WR_ABK", gpr=values + head * b.head_slots + part, mask=b._mask(channel),
-                          row=rows["values"] + own * b.parts * b.spans + word // b.columns + b.spans * part,
-                          column=word % b.columns, element=element)
+                p.command(
+                    "WR_ABK",
+                    gpr=values + head * b.head_slots + part,
+                    mask=b._mask(channel),
+                    row=rows["values"] + own * b.parts * b.spans + word // b.columns + b.spans * part,
+                    column=word % b.columns,
+                    element=element,
+                )
 
     def scores(self, queries: int, tokens: int, work: int) -> None:
         """Products of all queries with the keys, into the rows of scores. ``work``: first of the remaining slots."""
@@ -571,7 +664,9 @@ class _Writer:
                 room = (b.slot("work") + b.work_slots - work) // (some * b.channels)
                 for g in range(b.group):
                     head = g * b.kv_heads + span * b.fit + low
-                    p.command("WR_GB", opsize=some * b.head_slots, gpr=queries + head * b.head_slots, mask=b.mask, buffer=0)
+                    p.command(
+                        "WR_GB", opsize=some * b.head_slots, gpr=queries + head * b.head_slots, mask=b.mask, buffer=0
+                    )
                     for begin in range(0, turns, room):
                         chunk = min(room, turns - begin)
                         size = chunk * b.channels
@@ -579,16 +674,26 @@ class _Writer:
                             with p.loop(some) as k:
                                 p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=k)
                             with p.loop(some) as k:
-                                p.command("MAC_ABK", opsize=b.head_slots, mask=b.mask, register=k,
-                                          row=rows["keys"] + begin * spans + span + spans * turn,
-                                          column=low * b.head_slots + b.head_slots * k, buffer=b.head_slots * k)
+                                p.command(
+                                    "MAC_ABK",
+                                    opsize=b.head_slots,
+                                    mask=b.mask,
+                                    register=k,
+                                    row=rows["keys"] + begin * spans + span + spans * turn,
+                                    column=low * b.head_slots + b.head_slots * k,
+                                    buffer=b.head_slots * k,
+                                )
                             with p.loop(some) as k:
                                 p.command("RD_MAC", gpr=work + size * k + b.channels * turn, mask=b.mask, register=k)
                         done = begin * b.channels
                         for own in range(some):
-                            self._move("WR_SBK", (
-                                (work + size * own + word - done, *self._score(head + own, word, 0, "scores"))
-                                for word in range(done, min(words, done + size))))
+                            self._move(
+                                "WR_SBK",
+                                (
+                                    (work + size * own + word - done, *self._score(head + own, word, 0, "scores"))
+                                    for word in range(done, min(words, done + size))
+                                ),
+                            )
 
     def _score(self, head: int, word: int, offset: int, region: str) -> tuple[int, int, int, int]:
         channel, bank, row, column = self.b.score_place(head, word)
@@ -598,8 +703,13 @@ class _Writer:
         """Element-wise products of the scores of a turn of heads."""
         b = self.b
         for n in range(_ceil(words, b.columns)):
-            self.p.command("EWMUL", opsize=min(b.columns, words - n * b.columns), mask=b.mask,
-                           row=b.regions[region] + turn * b.spans + n, column=0)
+            self.p.command(
+                "EWMUL",
+                opsize=min(b.columns, words - n * b.columns),
+                mask=b.mask,
+                row=b.regions[region] + turn * b.spans + n,
+                column=0,
+            )
 
     def softmax(self, tokens: int) -> None:
         """Probabilities of all heads, in the third bank of each head's group."""
@@ -612,7 +722,7 @@ class _Writer:
                 self._move("RD_SBK", ((work + word, *self._score(head, word, 2, "scores")) for word in range(words)))
                 last = work + words - 1
                 if b.subtract_maximum:
-                    if tokens % b.lanes:    # elements behind the newest token are no scores
+                    if tokens % b.lanes:  # elements behind the newest token are no scores
                         self.scalar("repeat", last, last, tokens % b.lanes)
                     self.scalar("largest_of_all", work, b.slot("scalar"), words)
                     with p.loop(words) as word:
@@ -623,7 +733,9 @@ class _Writer:
                 self._move("WR_SBK", ((work + word, *self._score(head, word, 0, "powers")) for word in range(words)))
                 self.fold(work, words)
                 self.scalar("softmax", b.slot("sum"), b.slot("scalar"))
-                self._move("WR_SBK", ((b.slot("scalar"), *self._score(head, word, 1, "powers")) for word in range(words)))
+                self._move(
+                    "WR_SBK", ((b.slot("scalar"), *self._score(head, word, 1, "powers")) for word in range(words))
+                )
             self._each_row(turn, words, "powers")
 
     def context(self, tokens: int, target: int, work: int) -> None:
@@ -639,13 +751,22 @@ class _Writer:
                 for span in range(_ceil(words, b.columns)):
                     columns = min(b.columns, words - span * b.columns)
                     for channel, head in enumerate(own):
-                        places = (self._score(g * b.kv_heads + head, span * b.columns + n, 2, "powers")
-                                  for n in range(columns))
+                        places = (
+                            self._score(g * b.kv_heads + head, span * b.columns + n, 2, "powers")
+                            for n in range(columns)
+                        )
                         self._move("RD_SBK", ((work + n, *place) for n, place in enumerate(places)))
                         p.command("WR_GB", opsize=columns, gpr=work, mask=b._mask(channel), buffer=0)
                     with p.loop(b.parts) as part:
-                        p.command("MAC_ABK", opsize=columns, mask=mask, register=part, column=0, buffer=0,
-                                  row=rows["values"] + turn * b.parts * b.spans + span + b.spans * part)
+                        p.command(
+                            "MAC_ABK",
+                            opsize=columns,
+                            mask=mask,
+                            register=part,
+                            column=0,
+                            buffer=0,
+                            row=rows["values"] + turn * b.parts * b.spans + span + b.spans * part,
+                        )
                 with p.loop(b.parts) as part:
                     p.command("RD_MAC", gpr=target + len(own) * part, mask=mask, register=part)
                 target += len(own) * b.parts

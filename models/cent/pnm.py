@@ -33,8 +33,9 @@ def exponentials(config: CentPnmConfig, x: np.ndarray) -> np.ndarray:
     """Exponentials of elements."""
     if config.exponential == "faithful":
         return exponential(x, config.fmt)
-    return exponential(x, config.fmt, variant="taylor", order=config.order,
-                       range_reduced=config.exponential == "taylor-reduced")
+    return exponential(
+        x, config.fmt, variant="taylor", order=config.order, range_reduced=config.exponential == "taylor-reduced"
+    )
 
 
 class SlotUnits:

@@ -71,7 +71,9 @@ def gathered(columns: Columns, isa: CentIsa) -> Columns:
     return out
 
 
-def program_size(program: Program, isa: CentIsa | None = None, *, mask_bits: int = 32, gather: bool = False) -> ProgramSize:
+def program_size(
+    program: Program, isa: CentIsa | None = None, *, mask_bits: int = 32, gather: bool = False
+) -> ProgramSize:
     """Instructions of a program without the EOC that ends it. Plain accesses of the host count as WR_SBK and RD_SBK.
 
     Parameters

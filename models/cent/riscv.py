@@ -35,6 +35,7 @@ _GIVEN = (Environment.DESTINATION, Environment.SOURCE, Environment.OPSIZE, Envir
 @lru_cache(maxsize=1 << 16)
 def float_result(operation: Float, a: int, b: int, addend: int) -> int:
     """Result of an FP32 operator, as bits."""
+
     def bits(function: object, *operands: int, **options: object) -> int:
         return int(function(*(np.array([x], np.int64) for x in operands), **options)[0])  # type: ignore[operator]
 
@@ -161,7 +162,7 @@ class CoreModel:
         """Put words into the memory from word ``address`` on; :exc:`ConfigError` if they do not fit."""
         Image(tuple(words), {}, {}).check_fits(self.config.memory_bytes - 4 * address)
         raw = np.array(words, "<u4").tobytes()
-        self.memory[4 * address:4 * address + len(raw)] = raw
+        self.memory[4 * address : 4 * address + len(raw)] = raw
 
     def run(self, pc: int, to: int, source: int, opsize: int, buffer: np.ndarray) -> CoreRun:
         """Run the program at word ``pc`` until it returns or traps.
@@ -180,21 +181,25 @@ class CoreModel:
         slot = 2 * self.config.slot_elements
         x[_RA], x[_SP], x[_T0] = self._home, self.config.memory_bytes, 4 * pc
         given = [WINDOW + to * slot, WINDOW + source * slot, opsize, self.number, self.config.cores]
-        x[_A0:_A0 + 5] = given
+        x[_A0 : _A0 + 5] = given
         self._environment = dict(zip(_GIVEN, given, strict=True))
         at = 4 * pc
         try:
             while at != self._home:
                 if run.instructions == MOST_INSTRUCTIONS:
-                    raise ConfigError(f"core {self.number}: the program at word {pc} has not ended after "
-                                      f"{MOST_INSTRUCTIONS} instructions")
+                    raise ConfigError(
+                        f"core {self.number}: the program at word {pc} has not ended after "
+                        f"{MOST_INSTRUCTIONS} instructions"
+                    )
                 run.instructions += 1
                 at = self._step(at, run, buffer)
         except _Trap:
             run.trapped = True
             x[_T0] = 1
         if self._queue:
-            raise ConfigError(f"core {self.number}: the program at word {pc} ends with {len(self._queue)} reads not taken")
+            raise ConfigError(
+                f"core {self.number}: the program at word {pc} ends with {len(self._queue)} reads not taken"
+            )
         return run
 
     def _step(self, at: int, run: CoreRun, buffer: np.ndarray) -> int:
@@ -203,7 +208,7 @@ class CoreModel:
             if at >> 7 == BOOT >> 7:
                 raise ConfigError(f"core {self.number}: a program jumps into the boot program")
             raise _Trap
-        word = int.from_bytes(self.memory[at:at + 4], "little")
+        word = int.from_bytes(self.memory[at : at + 4], "little")
         opcode, rd, funct3 = word & 0x7F, word >> 7 & 31, word >> 12 & 7
         rs1, rs2, funct7 = word >> 15 & 31, word >> 20 & 31, word >> 25
         x = self.registers
@@ -241,8 +246,12 @@ class CoreModel:
             result = (at + (word & 0xFFFFF000)) & _M
         elif opcode in (0x6F, 0x67):
             if opcode == 0x6F:
-                offset = (_signed(word) >> 31 << 20 | (word >> 12 & 0xFF) << 12 | (word >> 20 & 1) << 11
-                          | (word >> 21 & 0x3FF) << 1)
+                offset = (
+                    _signed(word) >> 31 << 20
+                    | (word >> 12 & 0xFF) << 12
+                    | (word >> 20 & 1) << 11
+                    | (word >> 21 & 0x3FF) << 1
+                )
                 target = (at + offset) & _M
             elif funct3:
                 raise _Trap
@@ -274,10 +283,12 @@ class CoreModel:
         if address % size:
             raise _Trap
         if address < len(self.memory):
-            value = int.from_bytes(self.memory[address:address + size], "little")
+            value = int.from_bytes(self.memory[address : address + size], "little")
         elif WINDOW <= address < WINDOW + self.config.window_bytes:
             if self._queue:
-                raise ConfigError(f"core {self.number}: a load from the shared buffer waits for reads that are not taken")
+                raise ConfigError(
+                    f"core {self.number}: a load from the shared buffer waits for reads that are not taken"
+                )
             element = address - WINDOW >> 2 << 1
             low, high = (self._read(element + n, run, buffer) for n in (0, 1))
             value = (high << 16 | low) >> 8 * (address & 3) & (1 << 8 * size) - 1
@@ -293,7 +304,7 @@ class CoreModel:
         if address % size:
             raise _Trap
         if address < len(self.memory):
-            self.memory[address:address + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
+            self.memory[address : address + size] = (value & (1 << 8 * size) - 1).to_bytes(size, "little")
         elif WINDOW <= address < WINDOW + self.config.window_bytes and size > 1:
             for n in range(size // 2):
                 self._write((address - WINDOW >> 1) + n, value >> 16 * n & 0xFFFF, run, buffer)
@@ -327,7 +338,9 @@ class CoreModel:
             return self._environment.get(function, 0)
         if kind == Kind.READ:
             if len(self._queue) == self.config.queue:
-                raise ConfigError(f"core {self.number}: more than {self.config.queue} reads of the shared buffer under way")
+                raise ConfigError(
+                    f"core {self.number}: more than {self.config.queue} reads of the shared buffer under way"
+                )
             self._queue.append(self._read(element, run, buffer))
         elif kind == Kind.TAKE:
             return self._next() << 16 * (function & 1)
@@ -400,6 +413,8 @@ class ClusterModel:
         for n, run in enumerate(runs):
             for element, _, _ in run.accesses:
                 if owner[element] not in (-1, n):
-                    raise ConfigError(f"cores {n} and {owner[element]} both access element {element} of the shared buffer, "
-                                      "and one writes it")
+                    raise ConfigError(
+                        f"cores {n} and {owner[element]} both access element {element} of the shared buffer, "
+                        "and one writes it"
+                    )
         return ClusterRun(runs)

@@ -40,6 +40,7 @@ def unrolled(program: Program, isa: CentIsa, *, mask_bits: int = 32, host: bool 
     :exc:`ConfigError`
         For a wait, for a command or an operand that CENT does not have, and for a program that is not bound.
     """
+
     def visit(body: Sequence[Node], depth: int) -> np.ndarray:
         parts = [np.empty((0, len(_NAMES), depth + 1), np.int64)]
         for node in body:
@@ -77,8 +78,10 @@ def _row(command: Command, depth: int, host: bool) -> np.ndarray:
         if command.op in COMMANDS:
             raise ConfigError(f"{command.op}: CENT has no such instruction")
         raise ConfigError(nearest("command", command.op, _BY_COMMAND))
-    places = {"channel" if numbered and one.name == "CHid" else one.command: "GB" if one.name == "GB" else one.field
-              for one in instruction.operands}
+    places = {
+        "channel" if numbered and one.name == "CHid" else one.command: "GB" if one.name == "GB" else one.field
+        for one in instruction.operands
+    }
     row = np.zeros((len(_NAMES), 1 + depth), np.int64)
     row[_AT["opcode"], 0], row[_AT["numbered"], 0] = instruction.opcode, numbered
     row[_AT["OPsize"], 0] = "OPsize" in instruction.by_name
@@ -90,7 +93,7 @@ def _row(command: Command, depth: int, host: bool) -> np.ndarray:
             raise ConfigError(f"{command.op}: {nearest('operand', name, places)}")
         if len(value.strides) > depth:
             raise ConfigError(f"{command.op}: {name} uses the index of a loop that is not open")
-        row[_AT[places[name]], :1 + len(value.strides)] = (value.base.__index__(), *value.strides)
+        row[_AT[places[name]], : 1 + len(value.strides)] = (value.base.__index__(), *value.strides)
     return row
 
 
@@ -112,13 +115,15 @@ def _one_channel_each(table: Columns, numbered: np.ndarray) -> Columns:
     repeats[masks] = np.bincount(which, minlength=len(masks))
     reads = table["opcode"] == INSTRUCTIONS["RD_SBK"].opcode
     tangled = reads & (repeats > 1) & (table["OPsize"] > 1)
-    for wrong, why in ((repeats == 0, "names no channel"),
-                       (tangled, "several accesses of several channels have no order")):
+    for wrong, why in (
+        (repeats == 0, "names no channel"),
+        (tangled, "several accesses of several channels have no order"),
+    ):
         if wrong.any():
             at = int(np.argmax(wrong))
             raise ConfigError(f"instruction {at} ({BY_OPCODE[int(table['opcode'][at])].mnemonic}): {why}")
     starts = (np.cumsum(repeats) - repeats)[masks]
-    step = np.arange(len(which)) - np.searchsorted(which, which)      # of an instruction among those of its command
+    step = np.arange(len(which)) - np.searchsorted(which, which)  # of an instruction among those of its command
     out = {name: np.repeat(column, repeats) for name, column in table.items()}
     places = starts[which] + step
     out["CHmask"][places] = channel
@@ -147,8 +152,10 @@ def joined(columns: Columns) -> Columns:
         link &= columns[name][before] == columns[name][after]
     link &= columns["OV"][before] <= columns["OV"][after]
     for name in _ADVANCING:
-        has = np.isin(opcode[after], [one.opcode for one in INSTRUCTIONS.values() if name in one.fields
-                                      and one.fields[name].name != "GB"])
+        has = np.isin(
+            opcode[after],
+            [one.opcode for one in INSTRUCTIONS.values() if name in one.fields and one.fields[name].name != "GB"],
+        )
         link &= np.where(has, columns[name][before] + size[before], columns[name][before]) == columns[name][after]
     # Slots that the joined instruction would read before it has written them.
     starts = np.flatnonzero(np.r_[True, ~link])
@@ -178,8 +185,10 @@ def encode_words(program: Program, isa: CentIsa, *, mask_bits: int = 32, join: b
     """
     columns = unrolled(program, isa, mask_bits=mask_bits)
     if not len(columns["opcode"]) or columns["opcode"][-1] != INSTRUCTIONS["EOC"].opcode:
-        columns = {name: np.r_[column, INSTRUCTIONS["EOC"].opcode if name == "opcode" else 0]
-                   for name, column in columns.items()}
+        columns = {
+            name: np.r_[column, INSTRUCTIONS["EOC"].opcode if name == "opcode" else 0]
+            for name, column in columns.items()
+        }
     return isa.pack(joined(columns) if join else columns)
 
 
@@ -206,7 +215,9 @@ def program_of(columns: Mapping[str, np.ndarray], isa: CentIsa, *, mask_bits: in
     out = []
     for row in rows:
         if row not in made:
-            made[row] = _command(BY_OPCODE[row[names.index("opcode")]], dict(zip(names, row, strict=True)), isa, mask_bits)
+            made[row] = _command(
+                BY_OPCODE[row[names.index("opcode")]], dict(zip(names, row, strict=True)), isa, mask_bits
+            )
         out.append(made[row])
     return Program(out)
 

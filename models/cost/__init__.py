@@ -14,7 +14,29 @@ from .ownership import (
 )
 from .units import UnitArea, unit_area
 
-__all__ = ["PUBLISHED", "BufferCost", "ControllerCost", "DieArea", "ProcessClock", "PublishedBuffer", "UnitArea",
-           "buffer_cost", "clock_in_process", "controller_cost", "delay_factor", "development_usd", "die_area",
-           "hourly_usd", "load_costs", "load_nodes", "logic_area", "process_clock", "process_of", "register_ports",
-           "second_opinion", "system_usd", "tokens_per_usd", "unit_area"]
+__all__ = [
+    "PUBLISHED",
+    "BufferCost",
+    "ControllerCost",
+    "DieArea",
+    "ProcessClock",
+    "PublishedBuffer",
+    "UnitArea",
+    "buffer_cost",
+    "clock_in_process",
+    "controller_cost",
+    "delay_factor",
+    "development_usd",
+    "die_area",
+    "hourly_usd",
+    "load_costs",
+    "load_nodes",
+    "logic_area",
+    "process_clock",
+    "process_of",
+    "register_ports",
+    "second_opinion",
+    "system_usd",
+    "tokens_per_usd",
+    "unit_area",
+]

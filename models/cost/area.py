@@ -83,7 +83,9 @@ def logic_area(ge: float, node: str, nodes: Nodes | None = None) -> tuple[float,
     return ge * nand2.low / fill.high * 1e-6, ge * nand2.high / fill.low * 1e-6
 
 
-def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, reduction_ge: float | None = None) -> DieArea:
+def die_area(
+    unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, reduction_ge: float | None = None
+) -> DieArea:
     """Area on a DRAM die of ``budget.units_per_die`` units of ``unit_ge`` gate equivalents, and of its reduction units
     of ``reduction_ge``. Without ``reduction_ge`` the published area of the parts beside the units counts.
 
@@ -110,14 +112,25 @@ def die_area(unit_ge: float, budget: DieBudget, nodes: Nodes | None = None, redu
     reduction = None if reduction_ge is None else pair(reduction_ge * budget.reduction_units)
     other = (budget.other_mm2, budget.other_mm2) if reduction is None else reduction
     return DieArea(
-        unit_ge=unit_ge, units_per_die=count, unit_mm2=pair(unit_ge), units_mm2=units,
+        unit_ge=unit_ge,
+        units_per_die=count,
+        unit_mm2=pair(unit_ge),
+        units_mm2=units,
         die_percent=(100 * units[0] / die, 100 * units[1] / die),
         with_other_percent=(100 * (units[0] + other[0]) / die, 100 * (units[1] + other[1]) / die),
-        placed_percent=(100 * (placed(units) + (other[0] if reduction is None else placed(reduction))) / die,
-                        100 * (units[1] + other[1]) / die),
+        placed_percent=(
+            100 * (placed(units) + (other[0] if reduction is None else placed(reduction))) / die,
+            100 * (units[1] + other[1]) / die,
+        ),
         other=budget.other if reduction is None else f"{budget.reduction_units} reduction units, measured",
-        other_mm2=budget.other_mm2, published_unit_mm2=budget.reference_unit_mm2,
-        published_units_percent=100 * count * budget.reference_unit_mm2 / die, die_mm2=die,
-        budget_mm2=die * budget.budget_percent / 100, budget_percent=budget.budget_percent,
-        logic_node=budget.logic_node, density_penalty=budget.density_penalty,
-        source=f"{node.source}; {nodes.placement_source}; {budget.source}", reduction_mm2=reduction)
+        other_mm2=budget.other_mm2,
+        published_unit_mm2=budget.reference_unit_mm2,
+        published_units_percent=100 * count * budget.reference_unit_mm2 / die,
+        die_mm2=die,
+        budget_mm2=die * budget.budget_percent / 100,
+        budget_percent=budget.budget_percent,
+        logic_node=budget.logic_node,
+        density_penalty=budget.density_penalty,
+        source=f"{node.source}; {nodes.placement_source}; {budget.source}",
+        reduction_mm2=reduction,
+    )

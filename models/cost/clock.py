@@ -56,8 +56,10 @@ def _sentence(fmax_mhz: tuple[float, float], process: Process, delay_node: str, 
     kind = "DRAM process" if process.dram else "logic process"
     what = {"meets": "meets", "misses": "misses", "undecided": "wires decide on"}[verdict]
     stands = "" if delay_node == process.logic_node else f", delay of {delay_node}"
-    return (f"{bare:.0f} MHz, {wired:.0f} with wires, in its {kind} (estimate, {process.logic_node}{stands}): {what} "
-            f"{clock_mhz:g} MHz")
+    return (
+        f"{bare:.0f} MHz, {wired:.0f} with wires, in its {kind} (estimate, {process.logic_node}{stands}): {what} "
+        f"{clock_mhz:g} MHz"
+    )
 
 
 def process_of(unit: str, preset: str | None, nodes: Nodes | None = None) -> str | None:
@@ -79,12 +81,13 @@ def delay_factor(process: str, nodes: Nodes | None = None) -> tuple[float, str]:
     chosen = nodes.processes[process]
     name = nodes.nodes[chosen.logic_node].delay_stand_in or chosen.logic_node
     factor = nodes.nodes[name].delay_factor
-    assert factor is not None      # the schema holds a stand-in to it
+    assert factor is not None  # the schema holds a stand-in to it
     return factor * (nodes.dram_delay_penalty if chosen.dram else 1.0), name
 
 
-def clock_in_process(path_ns: float, fo4_ps: float, clock_mhz: float, process: str, nodes: Nodes | None = None
-                     ) -> ProcessClock:
+def clock_in_process(
+    path_ns: float, fo4_ps: float, clock_mhz: float, process: str, nodes: Nodes | None = None
+) -> ProcessClock:
     """Estimate for a path of ``path_ns`` in a library whose inverter with a fan-out of four takes ``fo4_ps``.
 
     The path keeps its length in FO4. FO4 of the process is the reference at 45 nm times :func:`delay_factor`. The high
@@ -101,16 +104,30 @@ def clock_in_process(path_ns: float, fo4_ps: float, clock_mhz: float, process: s
     bare = path_ns / fo4_ps * nodes.reference_fo4_ps * factor
     wired = bare * (1 + nodes.wire_margin.high)
     period = 1e3 / clock_mhz
-    sources = [chosen.source, nodes.nodes[chosen.logic_node].delay_source, *([nodes.nodes[delay_node].delay_source]
-               if delay_node != chosen.logic_node else []), *([nodes.dram_delay_source] if chosen.dram else []),
-               nodes.wire_margin_source]
+    sources = [
+        chosen.source,
+        nodes.nodes[chosen.logic_node].delay_source,
+        *([nodes.nodes[delay_node].delay_source] if delay_node != chosen.logic_node else []),
+        *([nodes.dram_delay_source] if chosen.dram else []),
+        nodes.wire_margin_source,
+    ]
     fmax = (1e3 / bare, 1e3 / wired)
-    verdict: Literal["meets", "misses", "undecided"] = ("meets" if wired <= period else "misses" if bare > period
-                                                        else "undecided")
+    verdict: Literal["meets", "misses", "undecided"] = (
+        "meets" if wired <= period else "misses" if bare > period else "undecided"
+    )
     return ProcessClock(
-        process=process, logic_node=chosen.logic_node, delay_node=delay_node, dram=chosen.dram, delay_factor=factor,
-        critical_path_ns=(bare, wired), fmax_mhz=fmax, clock_mhz=clock_mhz, verdict=verdict,
-        sentence=_sentence(fmax, chosen, delay_node, clock_mhz, verdict), source="; ".join(sources))
+        process=process,
+        logic_node=chosen.logic_node,
+        delay_node=delay_node,
+        dram=chosen.dram,
+        delay_factor=factor,
+        critical_path_ns=(bare, wired),
+        fmax_mhz=fmax,
+        clock_mhz=clock_mhz,
+        verdict=verdict,
+        sentence=_sentence(fmax, chosen, delay_node, clock_mhz, verdict),
+        source="; ".join(sources),
+    )
 
 
 def process_clock(unit: str, preset: str | None, results: Mapping[str, Any], clock_mhz: float) -> ProcessClock | None:

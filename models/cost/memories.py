@@ -13,8 +13,18 @@ from ...constraints.libraries.cacti import load_cacti
 from ...constraints.units.pim_hub import HubConfig
 from .area import load_nodes
 
-__all__ = ["PUBLISHED", "BufferCost", "PublishedBuffer", "banked", "buffer_cost", "macro_ports", "opinions",
-           "register_ports", "second_opinion", "table"]
+__all__ = [
+    "PUBLISHED",
+    "BufferCost",
+    "PublishedBuffer",
+    "banked",
+    "buffer_cost",
+    "macro_ports",
+    "opinions",
+    "register_ports",
+    "second_opinion",
+    "table",
+]
 
 #: Smallest buffer: below it flip-flops are smaller than a macro (docs/synthesis.md).
 LEAST_BITS = 512
@@ -40,8 +50,9 @@ class BufferCost:
     write_pj: float
 
 
-def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0, *, banks: int = 1
-                ) -> BufferCost:
+def buffer_cost(
+    bits: int, width: int, ports: int, node: str, density_penalty: float = 1.0, *, banks: int = 1
+) -> BufferCost:
     """Cost of a buffer of ``bits`` with words of ``width`` bits and ``ports`` ports, in a logic process of
     ``nodes.yaml``. With ``banks`` it is so many equal macros with ``ports`` ports each, and an access works in one.
 
@@ -62,8 +73,10 @@ def buffer_cost(bits: int, width: int, ports: int, node: str, density_penalty: f
         raise ConfigError(f"banks must divide the {bits} bits of a buffer, not {banks}")
     bits //= banks
     if bits < LEAST_BITS or ports < 1 or not 1 <= width <= bits:
-        raise ConfigError(f"a buffer or bank has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, "
-                          f"{ports} ports and words of {width}")
+        raise ConfigError(
+            f"a buffer or bank has {LEAST_BITS} bits or more, a port and words within it, not {bits} bits, "
+            f"{ports} ports and words of {width}"
+        )
     _, family, _ = macro_family("generic")
     area = banks * family.area_um2(bits, ports) * density_penalty * 1e-6 / (family.nand2_um2 or 1.0)
     nand2 = nodes[node].nand2_um2
@@ -114,30 +127,66 @@ class PublishedBuffer:
 
 #: Every buffer for which one of the five papers states an area and a size.
 PUBLISHED = (
-    PublishedBuffer("CENT instruction buffer, 2 MB", "CENT, Table 5", 2 << 23, 256, 1, "28nm", 1.0, 3.33, 0.25,
-                    "logic process"),
-    PublishedBuffer("CENT shared buffer, 64 KB", "CENT, Table 5", 64 << 13, 256, 1, "28nm", 1.0, 0.11, 0.25,
-                    "logic process"),
-    PublishedBuffer("PAM buffer of an HBM unit, 512 B", "PAM, Table 2: 11 % of 0.13 mm²", 512 << 3, 256, 2, "14nm", 10.0,
-                    0.11 * 0.13, 0.25, "DRAM die; a read and a write port, as in ours"),
-    PublishedBuffer("LoL-PIM global buffer, 2 KB", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 << 3, 256, 1, "32nm", 10.0,
-                    0.053, 0.25, "DRAM die; one port, since one set is filled while the other is read"),
-    PublishedBuffer("the same, not on a DRAM die", "LoL-PIM, section 7.2 (CACTI, 32 nm)", 2048 << 3, 256, 1, "32nm", 1.0,
-                    0.053, None, "if the figure is one of a logic process"),
+    PublishedBuffer(
+        "CENT instruction buffer, 2 MB", "CENT, Table 5", 2 << 23, 256, 1, "28nm", 1.0, 3.33, 0.25, "logic process"
+    ),
+    PublishedBuffer(
+        "CENT shared buffer, 64 KB", "CENT, Table 5", 64 << 13, 256, 1, "28nm", 1.0, 0.11, 0.25, "logic process"
+    ),
+    PublishedBuffer(
+        "PAM buffer of an HBM unit, 512 B",
+        "PAM, Table 2: 11 % of 0.13 mm²",
+        512 << 3,
+        256,
+        2,
+        "14nm",
+        10.0,
+        0.11 * 0.13,
+        0.25,
+        "DRAM die; a read and a write port, as in ours",
+    ),
+    PublishedBuffer(
+        "LoL-PIM global buffer, 2 KB",
+        "LoL-PIM, section 7.2 (CACTI, 32 nm)",
+        2048 << 3,
+        256,
+        1,
+        "32nm",
+        10.0,
+        0.053,
+        0.25,
+        "DRAM die; one port, since one set is filled while the other is read",
+    ),
+    PublishedBuffer(
+        "the same, not on a DRAM die",
+        "LoL-PIM, section 7.2 (CACTI, 32 nm)",
+        2048 << 3,
+        256,
+        1,
+        "32nm",
+        1.0,
+        0.053,
+        None,
+        "if the figure is one of a logic process",
+    ),
 )
 
 
 def table() -> str:
     """The published buffers beside the model and CACTI, in Markdown."""
-    rows = ["| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to | CACTI, mm² | error "
-            "| read or write, pJ | note |",
-            "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|"]
+    rows = [
+        "| buffer | paper, mm² | from | process | penalty | ports | model, mm² | error | held to | CACTI, mm² | error "
+        "| read or write, pJ | note |",
+        "|---|---:|---|---|---:|---:|---:|---:|---:|---:|---:|---:|---|",
+    ]
     for one in PUBLISHED:
         cost, held, cacti = one.cost, "-" if one.tolerance is None else f"{100 * one.tolerance:.0f} %", one.cacti_mm2
         other = "- | -" if cacti is None else f"{cacti:.3g} | {100 * (cacti / one.mm2 - 1):+.0f} %"
-        rows.append(f"| {one.name} | {one.mm2:.3g} | {one.source} | {one.node} | {one.density_penalty:g} | {one.ports} | "
-                    f"{cost.mm2:.3g} ({cost.band_mm2[0]:.3g} to {cost.band_mm2[1]:.3g}) | {100 * one.error:+.0f} % | "
-                    f"{held} | {other} | {cost.read_pj:.3g} | {one.note} |")
+        rows.append(
+            f"| {one.name} | {one.mm2:.3g} | {one.source} | {one.node} | {one.density_penalty:g} | {one.ports} | "
+            f"{cost.mm2:.3g} ({cost.band_mm2[0]:.3g} to {cost.band_mm2[1]:.3g}) | {100 * one.error:+.0f} % | "
+            f"{held} | {other} | {cost.read_pj:.3g} | {one.note} |"
+        )
     return "\n".join(rows)
 
 
@@ -156,25 +205,33 @@ def macro_ports(memory: Mapping[str, Any], ports: int | Mapping[str, int] | None
     return own or memory["read_ports"] + memory["write_ports"]
 
 
-def second_opinion(memories: Iterable[Mapping[str, Any]], ports: int | Mapping[str, int] | None = None
-                   ) -> tuple[int, float, float] | None:
+def second_opinion(
+    memories: Iterable[Mapping[str, Any]], ports: int | Mapping[str, int] | None = None
+) -> tuple[int, float, float] | None:
     """Macros of a synthesis that CACTI's table has: their number, and their mm2 at 45 nm by the model and by CACTI. None if
     it has none. For ``ports`` see :func:`macro_ports`."""
-    found = [(buffer_cost(m["bits"], m["width"], count, "45nm").mm2, point.mm2) for m in memories
-             for count in [macro_ports(m, ports)]
-             if (point := load_cacti().find(m["bits"], m["width"], count, "45nm")) is not None]
+    found = [
+        (buffer_cost(m["bits"], m["width"], count, "45nm").mm2, point.mm2)
+        for m in memories
+        for count in [macro_ports(m, ports)]
+        if (point := load_cacti().find(m["bits"], m["width"], count, "45nm")) is not None
+    ]
     return (len(found), sum(a for a, _ in found), sum(b for _, b in found)) if found else None
 
 
 def opinions() -> str:
     """Every array of CACTI's table beside the model in the same process, in Markdown."""
-    rows = ["| bits | word, bits | ports | process | transistors | model, mm² | CACTI, mm² | model / CACTI "
-            "| CACTI, access in ns |",
-            "|---:|---:|---:|---|---|---:|---:|---:|---:|"]
+    rows = [
+        "| bits | word, bits | ports | process | transistors | model, mm² | CACTI, mm² | model / CACTI "
+        "| CACTI, access in ns |",
+        "|---:|---:|---:|---|---|---:|---:|---:|---:|",
+    ]
     for p in load_cacti().points:
         mm2 = buffer_cost(p.bits, p.width, p.ports, p.node).mm2
-        rows.append(f"| {p.bits:,} | {p.width} | {p.ports} | {p.node} | {p.cells} | {mm2:.3g} | {p.mm2:.3g} | "
-                    f"{mm2 / p.mm2:.2f} | {p.access_ns:.3g} |")
+        rows.append(
+            f"| {p.bits:,} | {p.width} | {p.ports} | {p.node} | {p.cells} | {mm2:.3g} | {p.mm2:.3g} | "
+            f"{mm2 / p.mm2:.2f} | {p.access_ns:.3g} |"
+        )
     return "\n".join(rows)
 
 
@@ -187,8 +244,13 @@ def banked(bits: int, width: int, node: str, counts: tuple[int, ...]) -> str:
     for count in (0, *counts):
         mm2 = buffer_cost(bits, width, 1, node, banks=count).mm2 if count else two
         point = cacti.find(bits // count, width, 1, node) if count else whole
-        other = "- | -" if point is None or whole is None else \
-            f"{max(count, 1) * point.mm2:.2f} | {100 * max(count, 1) * point.mm2 / whole.mm2:.0f} %"
-        name = f"{count} single-ported bank{'s' if count > 1 else ''}" if count else "one macro, a read and a write port"
+        other = (
+            "- | -"
+            if point is None or whole is None
+            else f"{max(count, 1) * point.mm2:.2f} | {100 * max(count, 1) * point.mm2 / whole.mm2:.0f} %"
+        )
+        name = (
+            f"{count} single-ported bank{'s' if count > 1 else ''}" if count else "one macro, a read and a write port"
+        )
         rows.append(f"| {name} | {mm2:.2f} | {100 * mm2 / two:.0f} % | {other} |")
     return "\n".join(rows)

@@ -10,8 +10,15 @@ from ...constraints.document import load
 from ...constraints.errors import ConfigError
 from ...constraints.workspace import kept
 
-__all__ = ["ControllerCost", "controller_cost", "development_usd", "hourly_usd", "load_costs", "system_usd",
-           "tokens_per_usd"]
+__all__ = [
+    "ControllerCost",
+    "controller_cost",
+    "development_usd",
+    "hourly_usd",
+    "load_costs",
+    "system_usd",
+    "tokens_per_usd",
+]
 
 
 @kept
@@ -49,8 +56,9 @@ def development_usd(spec: DevelopmentSpec) -> dict[str, float]:
     return {name: usd * spec.overhead for name, usd in spec.parts_usd.items()}
 
 
-def controller_cost(costs: CostSpec | None = None, *, volume: float | None = None, pnm_mm2: float | None = None
-                    ) -> ControllerCost:
+def controller_cost(
+    costs: CostSpec | None = None, *, volume: float | None = None, pnm_mm2: float | None = None
+) -> ControllerCost:
     """Cost of a controller. ``pnm_mm2`` replaces the published area of the units near memory with a measured one.
 
     Raises
@@ -73,18 +81,25 @@ def controller_cost(costs: CostSpec | None = None, *, volume: float | None = Non
 
 
 def _dies(spec: ControllerCostSpec, area: float) -> float:
-    dies = math.pi * (spec.wafer_mm / 2) ** 2 / area - math.pi * spec.wafer_mm / math.sqrt(2 * area) if area > 0 else 0.0
+    dies = (
+        math.pi * (spec.wafer_mm / 2) ** 2 / area - math.pi * spec.wafer_mm / math.sqrt(2 * area) if area > 0 else 0.0
+    )
     if dies < 1:
         raise ConfigError(f"a die of {area:g} mm2 does not fit a wafer of {spec.wafer_mm:g} mm")
     return dies
 
 
-def system_usd(devices: int, gigabytes: float, costs: CostSpec | None = None, *, pnm_mm2: float | None = None
-               ) -> dict[str, float]:
+def system_usd(
+    devices: int, gigabytes: float, costs: CostSpec | None = None, *, pnm_mm2: float | None = None
+) -> dict[str, float]:
     """Price of a system of CXL devices by part."""
     costs = costs or load_costs()
-    return {"host": costs.system.host_usd, "memory": gigabytes * costs.system.memory_usd_per_gb,
-            "controllers": devices * controller_cost(costs, pnm_mm2=pnm_mm2).usd, "switch": costs.system.switch_usd}
+    return {
+        "host": costs.system.host_usd,
+        "memory": gigabytes * costs.system.memory_usd_per_gb,
+        "controllers": devices * controller_cost(costs, pnm_mm2=pnm_mm2).usd,
+        "switch": costs.system.switch_usd,
+    }
 
 
 def hourly_usd(price_usd: float, power_w: float, costs: CostSpec | None = None) -> float:

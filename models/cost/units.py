@@ -41,8 +41,9 @@ class UnitArea:
         return (self.logic_mm2[1] + self.memories_mm2) / self.mm2 - 1
 
 
-def unit_area(results: Mapping[str, Any], logic: str, memories: str, *,
-              ports: int | Mapping[str, int] | None = None) -> UnitArea:
+def unit_area(
+    results: Mapping[str, Any], logic: str, memories: str, *, ports: int | Mapping[str, int] | None = None
+) -> UnitArea:
     """Area from the results of a synthesis. Logic takes its gate equivalents in the process ``logic``. Memories take
     the macro model in the process ``memories``, with their own ports or with ``ports``. A mapping gives ``ports`` by the
     beginning of a memory's name (:func:`~.memories.register_ports`). Memories below 512 bits take their gate equivalents
@@ -54,8 +55,11 @@ def unit_area(results: Mapping[str, Any], logic: str, memories: str, *,
         For an unknown process, or a memory that is no buffer.
     """
     gates = float(results["area_ge"]) - float(results["memory_ge_estimate"] or 0.0)
-    macros = sum(buffer_cost(m["bits"], m["width"], macro_ports(m, ports), memories).mm2 for m in results["memories"]
-                 if m["bits"] >= LEAST_BITS)
+    macros = sum(
+        buffer_cost(m["bits"], m["width"], macro_ports(m, ports), memories).mm2
+        for m in results["memories"]
+        if m["bits"] >= LEAST_BITS
+    )
     small = sum(m["area_um2_estimate"] / results["nand2_um2"] for m in results["memories"] if m["bits"] < LEAST_BITS)
     if small:
         nand2 = load_nodes().nodes[memories].nand2_um2

@@ -154,11 +154,16 @@ class UnitBackend(Backend):
         bits, out = self.query(q), np.empty_like(q)
         for low in range(0, len(q), self.block):
             high = min(low + self.block, len(q))
-            part = Lists(lists.tokens[lists.first[low]:lists.first[high]],
-                         lists.first[low:high + 1] - lists.first[low], np.arange(high - low))
+            part = Lists(
+                lists.tokens[lists.first[low] : lists.first[high]],
+                lists.first[low : high + 1] - lists.first[low],
+                np.arange(high - low),
+            )
             last = int(part.tokens.max()) + 1
-            out[low:high] = values(self.attend(place, bits[low:high], k[:last].astype(np.int64),
-                                               v[:last].astype(np.int64), part, low), self.io)
+            out[low:high] = values(
+                self.attend(place, bits[low:high], k[:last].astype(np.int64), v[:last].astype(np.int64), part, low),
+                self.io,
+            )
         return out
 
     def query(self, q: np.ndarray) -> np.ndarray:
@@ -188,9 +193,16 @@ def _of(module: str, **options: Any) -> Callable[[str], Backend]:
 
 #: Backends by name.
 BACKENDS: dict[str, Callable[[str], Backend]] = {
-    "float32": _float32, "float16": _of("halves"), "pam": _of("pam"), "pam-hbm": _of("pam", hbm_only=True),
-    "lol-pim": _of("lolpim"), "cent": _of("cent"), "cent-maximum": _of("cent", maximum=True),
-    "cent-taylor": _of("cent", exponential="taylor"), "inf2": _of("inf2"), "inf2-fp32": _of("inf2", wide=True),
+    "float32": _float32,
+    "float16": _of("halves"),
+    "pam": _of("pam"),
+    "pam-hbm": _of("pam", hbm_only=True),
+    "lol-pim": _of("lolpim"),
+    "cent": _of("cent"),
+    "cent-maximum": _of("cent", maximum=True),
+    "cent-taylor": _of("cent", exponential="taylor"),
+    "inf2": _of("inf2"),
+    "inf2-fp32": _of("inf2", wide=True),
 }
 
 
@@ -212,8 +224,9 @@ def make_backend(name: str) -> Backend:
         if method not in METHODS:
             raise ConfigError(nearest("method of sparse attention", method, METHODS))
     if base not in BACKENDS:
-        raise ConfigError(nearest("system", base, BACKENDS) + "; a method of sparse attention can precede it, as in "
-                          "quest-256-pam")
+        raise ConfigError(
+            nearest("system", base, BACKENDS) + "; a method of sparse attention can precede it, as in quest-256-pam"
+        )
     backend = BACKENDS[base](name)
     if found and method is not None:
         budget = int(found[2]) if len(found[2]) < 12 else 0

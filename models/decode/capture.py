@@ -70,8 +70,15 @@ def capture(model: Model, tokens: np.ndarray, folder: str | os.PathLike[str], te
         file = f"layer-{number:02}.safetensors"
         data = save(tensors)
         files[file], digests[file] = data, hashlib.sha256(data).hexdigest()
-    head = {"format": FORMAT, "version": VERSION, "model": model.shape.model_dump(), "model_sha256": model_digest(model),
-            "text_sha256": text_sha256, "tokens": tokens.tolist(), "files": digests}
+    head = {
+        "format": FORMAT,
+        "version": VERSION,
+        "model": model.shape.model_dump(),
+        "model_sha256": model_digest(model),
+        "text_sha256": text_sha256,
+        "tokens": tokens.tolist(),
+        "files": digests,
+    }
     write_files(folder, {**files, "capture.json": json.dumps(head, indent=2) + "\n"})
     return head
 
@@ -80,7 +87,9 @@ def _safetensors() -> Any:
     try:
         import safetensors.numpy as package
     except ImportError:
-        raise ToolMissing("captures need the package safetensors; this installs it: pip install 'bankside[llm]'") from None
+        raise ToolMissing(
+            "captures need the package safetensors; this installs it: pip install 'bankside[llm]'"
+        ) from None
     return package
 
 
@@ -108,11 +117,15 @@ class Capture:
         for name in ("layers", "heads", "kv_heads", "head_dim"):
             theirs, ours = getattr(self.shape, name), getattr(model.shape, name)
             if theirs != ours:
-                raise ConfigError(f"{self.path}: does not fit {model.folder}: {name} is {theirs}, and the model has {ours}")
+                raise ConfigError(
+                    f"{self.path}: does not fit {model.folder}: {name} is {theirs}, and the model has {ours}"
+                )
         digest = model_digest(model)
         if self.model_sha256 != digest:
-            raise ConfigError(f"{self.path}: does not fit {model.folder}: model_sha256 is {self.model_sha256:.12}, and the "
-                              f"model has {digest:.12}")
+            raise ConfigError(
+                f"{self.path}: does not fit {model.folder}: model_sha256 is {self.model_sha256:.12}, and the "
+                f"model has {digest:.12}"
+            )
 
     def layer(self, number: int) -> dict[str, np.ndarray]:
         """Float16 tensors of a layer by name.
@@ -140,8 +153,9 @@ class Capture:
             found = tensors.get(key)
             if found is None or found.dtype != np.float16 or found.shape != wanted:
                 have = "missing" if found is None else f"{found.dtype} of shape {_size(found.shape)}"
-                raise ConfigError(f"{file}: tensor {key} is {have}; {self.path.name} asks for float16 of shape "
-                                  f"{_size(wanted)}")
+                raise ConfigError(
+                    f"{file}: tensor {key} is {have}; {self.path.name} asks for float16 of shape {_size(wanted)}"
+                )
             fine = np.isfinite(found).all(axis=-1)
             if not fine.all():
                 head, token = np.argwhere(~fine)[0].tolist()
@@ -164,11 +178,14 @@ def read_capture(folder: str | os.PathLike[str]) -> Capture:
     path = Path(folder) / "capture.json"
     head = parse_json(read_text(path, "a capture", 1 << 28), str(path))
     if not isinstance(head, dict) or head.get("format") != FORMAT or head.get("version") != VERSION:
-        raise ConfigError(f"{path}: not a capture: \"format\" must be \"{FORMAT}\" and \"version\" {VERSION}")
+        raise ConfigError(f'{path}: not a capture: "format" must be "{FORMAT}" and "version" {VERSION}')
     shape = validate(head.get("model"), ModelShape, f"{path}: model")
     tokens, files, digest = (head.get(key) for key in ("tokens", "files", "model_sha256"))
-    if not isinstance(tokens, list) or not tokens or any(type(one) is not int or not 0 <= one < shape.vocab_size
-                                                         for one in tokens):
+    if (
+        not isinstance(tokens, list)
+        or not tokens
+        or any(type(one) is not int or not 0 <= one < shape.vocab_size for one in tokens)
+    ):
         raise ConfigError(f"{path}: 'tokens' must be a list of numbers in 0..{shape.vocab_size - 1}")
     if not isinstance(digest, str):
         raise ConfigError(f"{path}: 'model_sha256' must be a digest")

@@ -53,8 +53,13 @@ class CentBackend(ChannelBackend):
 
     system = "cent"
 
-    def __init__(self, name: str, exponential: Exponential = "taylor-reduced", maximum: bool = False,
-                 device: CentDeviceConfig | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        exponential: Exponential = "taylor-reduced",
+        maximum: bool = False,
+        device: CentDeviceConfig | None = None,
+    ) -> None:
         super().__init__(name)
         self.device = device or wide(CHANNELS)
         self.channel, self.maximum = self.device.channel, maximum
@@ -71,9 +76,20 @@ class CentBackend(ChannelBackend):
         super().begin(model, room)
         shape, device = model.shape, self.device
         self.block_shape = ExecutableBlock(
-            shape.hidden_size, shape.heads, shape.kv_heads, shape.head_dim, shape.intermediate_size, device.channels,
-            device.channel.banks, device.channel.lanes, device.channel.columns, device.channel.registers,
-            device.hub.registers, max_tokens=max(room, 1), subtract_maximum=self.maximum)
+            shape.hidden_size,
+            shape.heads,
+            shape.kv_heads,
+            shape.head_dim,
+            shape.intermediate_size,
+            device.channels,
+            device.channel.banks,
+            device.channel.lanes,
+            device.channel.columns,
+            device.channel.registers,
+            device.hub.registers,
+            max_tokens=max(room, 1),
+            subtract_maximum=self.maximum,
+        )
 
     # Attention -------------------------------------------------------------------------------------------------------
 
@@ -86,7 +102,7 @@ class CentBackend(ChannelBackend):
         return self.output_bits(self.softmax(scores, lists), v, lists)
 
     def _scaled(self, scores: np.ndarray) -> np.ndarray:
-        scale = int(bits(np.array(self.block_shape.head_dim ** -0.5, np.float32)))
+        scale = int(bits(np.array(self.block_shape.head_dim**-0.5, np.float32)))
         return vector_multiply(scores, np.int64(scale), fmt=BF16)
 
     def softmax(self, scores: np.ndarray, lists: Lists) -> np.ndarray:
@@ -124,7 +140,7 @@ class CentBackend(ChannelBackend):
         slots, count = slots.copy(), slots.shape[1]
         while count > 1:
             half = count // 2
-            slots[:, :half] = add(slots[:, :half], slots[:, count - half:count], BF16)
+            slots[:, :half] = add(slots[:, :half], slots[:, count - half : count], BF16)
             count -= half
         return reduced(self.pnm, slots[:, 0])
 
@@ -149,15 +165,19 @@ class CentBackend(ChannelBackend):
         slots = np.zeros((len(rows), block.channels, block.banks), np.int64)
         slots[:, :, ::2] = state.result().reshape(len(rows), block.channels, -1)
         total = convert(self._folded(slots), BF16, FP32)
-        share, epsilon = (np.int64(np.float32(number).view(np.uint32)) for number in (1 / shape[-1], self.model.norm_eps))
+        share, epsilon = (
+            np.int64(np.float32(number).view(np.uint32)) for number in (1 / shape[-1], self.model.norm_eps)
+        )
         factor = convert(reciprocal_square_root(fma(total, share, epsilon, FP32), fmt=FP32), FP32, BF16)
         normed = vector_multiply(rows, factor[:, None], fmt=BF16)
         return values(vector_multiply(normed, bits(weight), fmt=BF16), BF16).reshape(shape)
 
     def rotate(self, x: np.ndarray, cos: np.ndarray, sin: np.ndarray) -> np.ndarray:
         turned = np.roll(x, x.shape[-1] // 2, axis=-1)
-        straight, crossed = (vector_multiply(bits(part), np.broadcast_to(bits(factor), part.shape), fmt=BF16)
-                             for part, factor in ((x, cos), (turned, sin)))
+        straight, crossed = (
+            vector_multiply(bits(part), np.broadcast_to(bits(factor), part.shape), fmt=BF16)
+            for part, factor in ((x, cos), (turned, sin))
+        )
         return values(add(straight, crossed, BF16), BF16)
 
     def activation(self, gate: np.ndarray, up: np.ndarray) -> np.ndarray:
@@ -189,8 +209,12 @@ class CentBackend(ChannelBackend):
     def details(self) -> dict[str, Any]:
         count, wrong = self._seen.tolist()
         low, high = self._range.tolist() if np.isfinite(self._range).all() else (None, None)
-        return {"scores": count, "smallest_score": low, "largest_score": high,
-                "scores_beyond_exponential": 0 if self.maximum else wrong}
+        return {
+            "scores": count,
+            "smallest_score": low,
+            "largest_score": high,
+            "scores_beyond_exponential": 0 if self.maximum else wrong,
+        }
 
 
 def make(name: str, exponential: Exponential = "taylor-reduced", maximum: bool = False) -> Backend:

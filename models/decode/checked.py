@@ -33,8 +33,10 @@ def parse_heads(text: str, shape: ModelShape) -> list[tuple[int, int]]:
             raise ConfigError(f"heads must be LAYER.HEAD with commas between, or all, not '{part}'")
         layer, head = int(found[1]), int(found[2])
         if layer >= shape.layers or head >= shape.heads:
-            raise ConfigError(f"head {part} does not exist: {shape.name} has layers 0 to {shape.layers - 1} with heads 0 "
-                              f"to {shape.heads - 1}")
+            raise ConfigError(
+                f"head {part} does not exist: {shape.name} has layers 0 to {shape.layers - 1} with heads 0 "
+                f"to {shape.heads - 1}"
+            )
         out.append((layer, head))
     return out
 
@@ -70,8 +72,10 @@ def answered(backend: Backend, places: Collection[Place], answer: Callable[..., 
             wrong = np.argwhere(a != b)
             if len(wrong):
                 at = tuple(int(n) for n in wrong[0])
-                raise CheckFailed(f"layer {place.layer}, head {place.head} of keys and values: {name or 'result'}"
-                                  f"{list(at)} is {int(b[at]):#x}, the model says {int(a[at]):#x}")
+                raise CheckFailed(
+                    f"layer {place.layer}, head {place.head} of keys and values: {name or 'result'}"
+                    f"{list(at)} is {int(b[at]):#x}, the model says {int(a[at]):#x}"
+                )
         return got
 
     setattr(backend, seam, replaced)

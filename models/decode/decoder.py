@@ -68,10 +68,14 @@ class Decoder:
         If the model has a sliding window, or the backend does not take its shape.
     """
 
-    def __init__(self, model: Model, backend: Backend, room: int, *, watch: bool = False, capture: bool = False) -> None:
+    def __init__(
+        self, model: Model, backend: Backend, room: int, *, watch: bool = False, capture: bool = False
+    ) -> None:
         if model.shape.sliding_window is not None and model.shape.sliding_window < room:
-            raise ConfigError(f"{model.shape.name} attends to {model.shape.sliding_window} tokens at most; a sliding "
-                              f"window of fewer than {room} tokens can't be decoded")
+            raise ConfigError(
+                f"{model.shape.name} attends to {model.shape.sliding_window} tokens at most; a sliding "
+                f"window of fewer than {room} tokens can't be decoded"
+            )
         self.model, self.backend, self.room, self.watch = model, backend, room, watch
         self.capture, self.length = capture, 0
         shape = model.shape
@@ -112,7 +116,9 @@ class Decoder:
         tokens = np.asarray(tokens, np.int64)
         model, shape, backend = self.model, self.model.shape, self.backend
         if self.length + len(tokens) > self.room:
-            raise ConfigError(f"{self.length + len(tokens)} tokens are more than the {self.room} that there is room for")
+            raise ConfigError(
+                f"{self.length + len(tokens)} tokens are more than the {self.room} that there is room for"
+            )
         positions = np.arange(self.length, self.length + len(tokens))
         angles = np.tile(positions[:, None] * model.rotary, 2)[:, None]
         half = shape.head_dim // 2
@@ -128,21 +134,26 @@ class Decoder:
         x, before = backend.embed(model.embedding[tokens]), None
         for number, w in enumerate(self.layers):
             h = backend.norm(x, w["input_layernorm.weight"])
-            q, k, v = (self._linear(w, number, f"self_attn.{one}_proj", h).reshape(len(tokens), -1, shape.head_dim)
-                       for one in "qkv")
+            q, k, v = (
+                self._linear(w, number, f"self_attn.{one}_proj", h).reshape(len(tokens), -1, shape.head_dim)
+                for one in "qkv"
+            )
             if shape.qk_norm:
                 q, k = (backend.norm(part, w[f"self_attn.{name}_norm.weight"]) for name, part in (("q", q), ("k", k)))
             q, k = backend.rotate(q, cos, sin), backend.rotate(k, cos, sin)
             hint = None
             if before is not None and (self.capture or (backend.selection is not None and backend.selection.ahead)):
                 hint = self._linear(w, number, "self_attn.q_proj", before).reshape(q.shape)
-                hint = backend.rotate(backend.norm(hint, w["self_attn.q_norm.weight"]) if shape.qk_norm else hint, cos, sin)
+                hint = backend.rotate(
+                    backend.norm(hint, w["self_attn.q_norm.weight"]) if shape.qk_norm else hint, cos, sin
+                )
             before = h
             heads = self._attention(number, q, k, v, hint)
             x = backend.add(x, self._linear(w, number, "self_attn.o_proj", heads.reshape(len(tokens), -1)))
             h = backend.norm(x, w["post_attention_layernorm.weight"])
-            inner = backend.activation(self._linear(w, number, "mlp.gate_proj", h),
-                                       self._linear(w, number, "mlp.up_proj", h))
+            inner = backend.activation(
+                self._linear(w, number, "mlp.gate_proj", h), self._linear(w, number, "mlp.up_proj", h)
+            )
             x = backend.add(x, self._linear(w, number, "mlp.down_proj", inner))
         self.length += len(tokens)
         return backend.gemv("lm_head", backend.norm(x, model.tensors["model.norm.weight"]), model.output)
@@ -152,7 +163,9 @@ class Decoder:
         bias = w.get(f"{name}.bias")
         return out if bias is None else self.backend.add(out, bias)
 
-    def _attention(self, layer: int, q: np.ndarray, k: np.ndarray, v: np.ndarray, hint: np.ndarray | None) -> np.ndarray:
+    def _attention(
+        self, layer: int, q: np.ndarray, k: np.ndarray, v: np.ndarray, hint: np.ndarray | None
+    ) -> np.ndarray:
         shape, backend = self.model.shape, self.backend
         if self.capture:
             self.captured.append((q, k, v))
@@ -166,23 +179,30 @@ class Decoder:
         new, group = len(q), shape.group
         counts = np.tile(np.arange(self.length + 1, self.length + new + 1), group)
         dense = Lists.prefixes(counts)
-        exact = [np.concatenate([pair[n] for pair in self._exact[layer]]) for n in range(2)] if self._exact[layer] else []
+        exact = (
+            [np.concatenate([pair[n] for pair in self._exact[layer]]) for n in range(2)] if self._exact[layer] else []
+        )
         if exact:
             self._exact[layer] = [(exact[0], exact[1])]
         out = np.empty_like(q)
         counted = np.empty((shape.kv_heads, 0 if self.seen.reads is None else len(self.seen.reads), len(READS)))
-        weights, taken = (np.zeros((shape.kv_heads, new, self.length + new), np.float32) if wanted else None
-                          for wanted in (self.watch, backend.selection is not None))
+        weights, taken = (
+            np.zeros((shape.kv_heads, new, self.length + new), np.float32) if wanted else None
+            for wanted in (self.watch, backend.selection is not None)
+        )
 
         def group_of(head: int) -> None:
             mine = slice(head * group, (head + 1) * group)
-            queries, ahead = (None if one is None else np.ascontiguousarray(one[:, mine].swapaxes(0, 1)).reshape(
-                group * new, -1) for one in (q, hint))
+            queries, ahead = (
+                None if one is None else np.ascontiguousarray(one[:, mine].swapaxes(0, 1)).reshape(group * new, -1)
+                for one in (q, hint)
+            )
             assert queries is not None
             lists = dense
             if backend.selection is not None:
-                lists = backend.selection.choose(queries, exact[0][:, head], counts, layer=layer, head=head,
-                                                 group=group, hint=ahead)
+                lists = backend.selection.choose(
+                    queries, exact[0][:, head], counts, layer=layer, head=head, group=group, hint=ahead
+                )
                 assert taken is not None
                 np.add.at(taken[head], (lists.owners % new, lists.tokens), 1)
                 counted[head] = self._reads(layer, head, exact[0][:, head], lists, new)
@@ -215,7 +235,7 @@ class Decoder:
         assert selection is not None and self.seen.reads is not None
         for count in self.seen.reads[:, 0].astype(np.int64).tolist():
             mine = range(count - 1 - (len(keys) - new), len(lists.query), new)
-            chosen = [lists.tokens[lists.first[n]:lists.first[n + 1]] for n in mine]
+            chosen = [lists.tokens[lists.first[n] : lists.first[n + 1]] for n in mine]
             placed = fetch([selection.placement(keys, count, layer, head)] * len(chosen), chosen, UNIT_TOKENS)
             order = fetch([Placement.in_order(count)] * len(chosen), chosen, UNIT_TOKENS)
             out.append((placed.wanted, placed.units, placed.rows, order.units, order.rows))

@@ -82,12 +82,27 @@ def teacher_forced(model: Model, backend: Backend, tokens: np.ndarray, *, refere
     decoder = Decoder(model, backend, len(tokens), watch=True)
     backend.arrive(weights)
     got = decoder.forward(tokens)
-    return Run(tokens, len(tokens), got, logits, _error(decoder), weights, decoder.seen.selected,
-               decoder.seen.reads, backend.details())
+    return Run(
+        tokens,
+        len(tokens),
+        got,
+        logits,
+        _error(decoder),
+        weights,
+        decoder.seen.selected,
+        decoder.seen.reads,
+        backend.details(),
+    )
 
 
-def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sampling: Sampling | None = None,
-             progress: Callable[[int], None] = lambda token: None) -> Run:
+def free_run(
+    model: Model,
+    backend: Backend,
+    prompt: np.ndarray,
+    count: int,
+    sampling: Sampling | None = None,
+    progress: Callable[[int], None] = lambda token: None,
+) -> Run:
     """``count`` tokens behind a prompt, one by one. Float32 sees the same tokens. ``progress`` gets each token.
 
     An interruption ends the run early, if the prompt is done.
@@ -121,8 +136,18 @@ def free_run(model: Model, backend: Backend, prompt: np.ndarray, count: int, sam
     logits, reference = (np.concatenate([step[n] for step in steps]) for n in range(2))
     weights, selected = (_square([step[n] for step in steps]) for n in (2, 3))
     assert weights is not None
-    return Run(tokens[:len(logits)], len(prompt), logits, reference, _error(decoder), weights, selected,
-               np.concatenate(reads) if reads else None, backend.details(), interrupted)
+    return Run(
+        tokens[: len(logits)],
+        len(prompt),
+        logits,
+        reference,
+        _error(decoder),
+        weights,
+        selected,
+        np.concatenate(reads) if reads else None,
+        backend.details(),
+        interrupted,
+    )
 
 
 def _square(steps: list[Any]) -> np.ndarray | None:
@@ -132,7 +157,7 @@ def _square(steps: list[Any]) -> np.ndarray | None:
     out = np.zeros((sum(len(step) for step in steps), steps[-1].shape[1]), np.float32)
     first = 0
     for step in steps:
-        out[first:first + len(step), :step.shape[1]] = step
+        out[first : first + len(step), : step.shape[1]] = step
         first += len(step)
     return out
 
@@ -143,7 +168,9 @@ def _choose(logits: np.ndarray, sampling: Sampling, random: np.random.Generator)
     if not sampling.temperature or not np.isfinite(logits.max()):
         return int(logits.argmax())
     weights = np.exp((logits - logits.max()) / sampling.temperature)
-    return int(np.searchsorted(np.cumsum(weights / weights.sum()), random.random(), side="right").clip(0, len(logits) - 1))
+    return int(
+        np.searchsorted(np.cumsum(weights / weights.sum()), random.random(), side="right").clip(0, len(logits) - 1)
+    )
 
 
 def _error(decoder: Decoder) -> np.ndarray:
@@ -161,7 +188,7 @@ def log_softmax(logits: np.ndarray) -> np.ndarray:
 
 def perplexity(logits: np.ndarray, tokens: np.ndarray) -> float:
     """Perplexity of tokens, each given those before it. NaN logits give NaN."""
-    found = log_softmax(logits[:len(tokens) - 1])
+    found = log_softmax(logits[: len(tokens) - 1])
     with np.errstate(over="ignore"):
         return float(np.exp(-found[np.arange(len(tokens) - 1), tokens[1:]].mean()))
 
@@ -190,8 +217,18 @@ def compare(model: Model, run: Run) -> Compared:
     agrees = chosen == run.reference.argmax(axis=-1)
     first = 0 if run.prompt == len(tokens) else run.prompt - 1
     different = np.flatnonzero(~agrees[first:])
-    return Compared(own_perplexity, own_bits, exact_perplexity, exact_bits, float(agrees[first:].mean()),
-                    int(different[0]) + first if len(different) else None, float(kl.mean()), largest, agrees, kl)
+    return Compared(
+        own_perplexity,
+        own_bits,
+        exact_perplexity,
+        exact_bits,
+        float(agrees[first:].mean()),
+        int(different[0]) + first if len(different) else None,
+        float(kl.mean()),
+        largest,
+        agrees,
+        kl,
+    )
 
 
 def _bytes(model: Model, tokens: np.ndarray) -> int:

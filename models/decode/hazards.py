@@ -58,8 +58,9 @@ class _Inf2Masks(Inf2Backend):
         self.rule = replace(self.rule, mask_value=mask)
 
 
-def hazards(model: Model, tokens: np.ndarray, reference: Run | None = None,
-            progress: Callable[[str], None] = lambda text: None) -> list[Hazard]:
+def hazards(
+    model: Model, tokens: np.ndarray, reference: Run | None = None, progress: Callable[[str], None] = lambda text: None
+) -> list[Hazard]:
     """Measure every hazard on a text.
 
     Parameters
@@ -82,19 +83,35 @@ def hazards(model: Model, tokens: np.ndarray, reference: Run | None = None,
     def hazard(name: str, wrong: tuple[str, Run], right: tuple[str, Run], **figures: Any) -> Hazard:
         a, b = (compare(model, one) for one in (wrong[1], right[1]))
         different = float(np.abs(wrong[1].logits - right[1].logits).max())
-        return Hazard(name, wrong[0], right[0], a.perplexity, b.perplexity,
-                      {"max_abs_logit_difference": different, **figures})
+        return Hazard(
+            name, wrong[0], right[0], a.perplexity, b.perplexity, {"max_abs_logit_difference": different, **figures}
+        )
 
     out = [hazard("FP16 sums of INF2", ("inf2", named("inf2")), ("inf2-fp32", named("inf2-fp32")))]
     scores = RoundedScores()
     rounded, exact = run("BF16 scores", scores), named("float32")
-    out.append(hazard("BF16 scores", ("float32 with BF16 scores", rounded), ("float32", exact),
-                      largest_score=scores.largest, largest_score_error=scores.error))
+    out.append(
+        hazard(
+            "BF16 scores",
+            ("float32 with BF16 scores", rounded),
+            ("float32", exact),
+            largest_score=scores.largest,
+            largest_score_error=scores.error,
+        )
+    )
     taylor = named("cent-taylor")
     seen = taylor.details
-    out.append(hazard("Taylor exponential of CENT without maximum", ("cent-taylor", taylor), ("cent", named("cent")),
-                      smallest_score=seen["smallest_score"], largest_score=seen["largest_score"], scores=seen["scores"],
-                      scores_beyond_range=seen["scores_beyond_exponential"]))
+    out.append(
+        hazard(
+            "Taylor exponential of CENT without maximum",
+            ("cent-taylor", taylor),
+            ("cent", named("cent")),
+            smallest_score=seen["smallest_score"],
+            largest_score=seen["largest_score"],
+            scores=seen["scores"],
+            scores_beyond_range=seen["scores_beyond_exponential"],
+        )
+    )
     out.append(hazard("order of P V over tiers", ("pam", named("pam")), ("pam-hbm", named("pam-hbm"))))
     masks = [run(name, _Inf2Masks(name, mask)) for name, mask in (("-1e4", -1e4), ("-inf", -np.inf))]
     out.append(hazard("masks of -1e4", ("inf2", masks[0]), ("inf2 with masks of -infinity", masks[1])))

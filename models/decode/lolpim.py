@@ -90,7 +90,9 @@ def hub_softmax(hub: PimHubConfig, scores: np.ndarray, lists: Lists) -> np.ndarr
     _totals(powers, lists.first, hub.lanes, hub_window(hub), format_numbers(INNER), format_numbers(FP32), total)
     factor = reciprocal(total, fmt=FP32)
     out = np.zeros(len(powers), np.int64)
-    _scaled(powers, lists.first, values(factor, FP32).astype(np.float64), format_numbers(INNER), format_numbers(BF16), out)
+    _scaled(
+        powers, lists.first, values(factor, FP32).astype(np.float64), format_numbers(INNER), format_numbers(BF16), out
+    )
     return out
 
 
@@ -124,8 +126,9 @@ def _totals(powers, first, lanes, window, io, fmt, out):
                     term = significand * one
                     term = term << left if left >= 0 else term >> -left
                     value += term >> min(grown - own - io[4], np.int64(62))
-        out[each] = fmt[1] << fmt[0] | np.int64(1) << (fmt[0] - 1) if bad else rounded(np.int64(0), value, exponent + unit,
-                                                                                      fmt)
+        out[each] = (
+            fmt[1] << fmt[0] | np.int64(1) << (fmt[0] - 1) if bad else rounded(np.int64(0), value, exponent + unit, fmt)
+        )
 
 
 @compiled

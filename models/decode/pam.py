@@ -58,8 +58,11 @@ def _fewer(config: PamSliceConfig, groups: int) -> PamSliceConfig:
 
 
 #: Four bank groups of an HBM channel, two of a DIMM and two channels of an SSD; half of the tokens are in HBM.
-TIERS = (Tier("hbm", _fewer(SLICES["pam-hbm"], 4), 2), Tier("ddr", _fewer(SLICES["pam-ddr"], 2), 1),
-         Tier("ssd", _fewer(CONTROLLERS["pam-ssd"], 2), 1))
+TIERS = (
+    Tier("hbm", _fewer(SLICES["pam-hbm"], 4), 2),
+    Tier("ddr", _fewer(SLICES["pam-ddr"], 2), 1),
+    Tier("ssd", _fewer(CONTROLLERS["pam-ssd"], 2), 1),
+)
 
 
 #: All tokens in the first tier.
@@ -90,10 +93,11 @@ class PamBackend(UnitBackend):
         assert isinstance(system, TieredPimSystem)
         self.file, self.ratios = system.pim, system.ratios(model.shape)
         shares = sum(tier.share for tier in self.tiers)
-        shapes = [TierShape(tier.name, 1, tier.slice.groups, -(-room * tier.share // (shares * tier.slice.groups)))
-                  for tier in self.tiers]
-        self.table = KvTable(shapes, window=self.file.placement.window,
-                             run_tokens=self.file.placement.run_tokens)
+        shapes = [
+            TierShape(tier.name, 1, tier.slice.groups, -(-room * tier.share // (shares * tier.slice.groups)))
+            for tier in self.tiers
+        ]
+        self.table = KvTable(shapes, window=self.file.placement.window, run_tokens=self.file.placement.run_tokens)
         self.request = self.table.add([0], [room])
         self.by_tier, self._orders, self._units, self._new = [], [], [], 0
 
@@ -123,11 +127,11 @@ class PamBackend(UnitBackend):
         number = int(-(-count // sparsity.compression))
         active = np.zeros(count, bool)
         active[np.argpartition(-weights, number - 1)[:number]] = True
-        active[:sparsity.sink] = active[-sparsity.recent:] = True
+        active[: sparsity.sink] = active[-sparsity.recent :] = True
         chosen = where[active]
         mean = float(weights[active].mean())
         scores = weights[active] / np.float32(mean) if mean > 0 else np.ones(len(chosen), np.float32)
-        importance = table.importance[:table.size]
+        importance = table.importance[: table.size]
         importance *= np.float32(1 - scheduling.decay)
         importance[chosen] += np.float32(scheduling.decay) * scores
         table.record(chosen)
@@ -147,7 +151,7 @@ class PamBackend(UnitBackend):
         """Tokens of each query in the order of the units, and the unit of each token."""
         tokens, units = [], []
         for n in range(len(lists.query)):
-            mine = lists.tokens[lists.first[n]:lists.first[n + 1]]
+            mine = lists.tokens[lists.first[n] : lists.first[n + 1]]
             row = (first + n) % self._new
             order, own = self._orders[row], self._units[row]
             if len(mine) < len(order):
@@ -159,14 +163,23 @@ class PamBackend(UnitBackend):
             units.append(own)
         return tokens, units
 
-    def _slice(self, place: Place, tier: Tier, q: np.ndarray, k: np.ndarray, v: np.ndarray, tokens: list[np.ndarray],
-               units: list[np.ndarray], begin: int) -> Reduced:
+    def _slice(
+        self,
+        place: Place,
+        tier: Tier,
+        q: np.ndarray,
+        k: np.ndarray,
+        v: np.ndarray,
+        tokens: list[np.ndarray],
+        units: list[np.ndarray],
+        begin: int,
+    ) -> Reduced:
         """Results of a tier, one for each query; see :func:`bankside.models.pam.compositions.slice_attention`."""
         config, queries = tier.slice, len(q)
         edges = np.arange(begin, begin + tier.units + 1)
         cuts = np.array([np.searchsorted(own, edges) for own in units])
         sizes = np.diff(cuts, axis=1).reshape(-1)
-        mine = [order[cut[0]:cut[-1]] for order, cut in zip(tokens, cuts, strict=True)]
+        mine = [order[cut[0] : cut[-1]] for order, cut in zip(tokens, cuts, strict=True)]
         first = np.concatenate([[0], np.cumsum(sizes)])
         each = Lists(np.concatenate(mine), first, np.repeat(np.arange(queries), tier.units))
         local = self.local(place, tier, config.processing, q, k, v, each)
@@ -177,8 +190,9 @@ class PamBackend(UnitBackend):
             level, width = _level(config, level, width, sizes_of, queries), len(sizes_of)
         return level
 
-    def local(self, place: Place, tier: Tier, config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray,
-              lists: Lists) -> ListPartials:
+    def local(
+        self, place: Place, tier: Tier, config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists
+    ) -> ListPartials:
         """What the processing units send: a list is a query on one unit, unit by unit of ``tier`` for each query. RTL takes
         its place."""
         return local_attention_lists(config, q, k, v, lists)
@@ -191,15 +205,19 @@ class PamBackend(UnitBackend):
         tile = np.arange(len(unit)) - np.repeat(local.first[:-1], tiles)
         order = np.lexsort((unit, tile, unit // tier.banks))
         partial = Partial(local.m, np.zeros_like(local.m), local.l, local.o)
-        return merge_lists(tier.slice.reduction, partial, order, local.first[::tier.banks], normalise=False)
+        return merge_lists(tier.slice.reduction, partial, order, local.first[:: tier.banks], normalise=False)
 
     def _merged(self, results: Sequence[Reduced]) -> Reduced:
         """See :func:`bankside.models.pam.compositions.tier_merge`."""
         unit, count = self.merge.unit, len(results[0].m)
-        maxima = [convert(result.m, FORMATS[name], unit.score) for result, name in
-                  zip(results, self.merge.score_formats, strict=True)]
-        stacked = [np.stack(parts, axis=1) for parts in
-                   (maxima, *([getattr(result, name) for result in results] for name in ("scale", "l", "o")))]
+        maxima = [
+            convert(result.m, FORMATS[name], unit.score)
+            for result, name in zip(results, self.merge.score_formats, strict=True)
+        ]
+        stacked = [
+            np.stack(parts, axis=1)
+            for parts in (maxima, *([getattr(result, name) for result in results] for name in ("scale", "l", "o")))
+        ]
         partial = Partial(*(part.reshape(-1, *part.shape[2:]) for part in stacked))
         every = len(results)
         return merge_lists(unit, partial, np.arange(every * count), np.arange(count + 1) * every, normalise=True)

@@ -16,8 +16,9 @@ from .gemv import gemv
 __all__ = ["attention", "reference"]
 
 
-def attention(config: Inf2AcceleratorConfig, job: Job, q: np.ndarray, k: np.ndarray, v: np.ndarray,
-              masked: np.ndarray) -> np.ndarray:
+def attention(
+    config: Inf2AcceleratorConfig, job: Job, q: np.ndarray, k: np.ndarray, v: np.ndarray, masked: np.ndarray
+) -> np.ndarray:
     """The attention output of a job, as bits.
 
     Parameters
@@ -30,13 +31,14 @@ def attention(config: Inf2AcceleratorConfig, job: Job, q: np.ndarray, k: np.ndar
     -------
     int64 array ``(head_dim,)``
     """
-    scores = gemv(config.gemv, Gemv(GemvMode.QK, job.row, job.head_dim), q, k)[:job.row]
+    scores = gemv(config.gemv, Gemv(GemvMode.QK, job.row, job.head_dim), q, k)[: job.row]
     weights = softmax(scores, ~masked, config.softmax.rule)
-    return gemv(config.gemv, Gemv(GemvMode.SV, job.row, job.head_dim), weights, v)[:job.head_dim]
+    return gemv(config.gemv, Gemv(GemvMode.SV, job.row, job.head_dim), weights, v)[: job.head_dim]
 
 
-def reference(config: Inf2AcceleratorConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray,
-              masked: np.ndarray) -> np.ndarray:
+def reference(
+    config: Inf2AcceleratorConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray, masked: np.ndarray
+) -> np.ndarray:
     """The same attention in binary64. Masked tokens have the score -10,000, as the accelerator's mask defines."""
     q, k, v = (to_float64(np.asarray(x), config.gemv.io) for x in (q, k, v))
     with np.errstate(all="ignore"):

@@ -70,8 +70,10 @@ def gemv(config: Inf2GemvConfig, command: Gemv, vector: np.ndarray, matrix: np.n
     config.check_command(command)
     vector, matrix = np.asarray(vector, np.int64), np.asarray(matrix, np.int64)
     if matrix.shape != (command.tokens, command.head_dim) or vector.shape != (command.terms,):
-        raise ValueError(f"Matrix and vector must have the shapes {(command.tokens, command.head_dim)} and "
-                         f"{(command.terms,)}, not {matrix.shape} and {vector.shape}")
+        raise ValueError(
+            f"Matrix and vector must have the shapes {(command.tokens, command.head_dim)} and "
+            f"{(command.terms,)}, not {matrix.shape} and {vector.shape}"
+        )
     outputs = command.outputs
     given = np.zeros((command.terms, config.tiles(outputs) * config.lanes), np.int64)
     given[:, :outputs] = matrix.T if command.mode is GemvMode.QK else matrix

@@ -108,7 +108,8 @@ class Block:
         if 2 * self.kv_width < self.hidden_size:
             raise ConfigError(
                 f"{name}: no X-cache: an input has {self.x_token_bytes} bytes a token, keys and values have "
-                f"{self.kv_token_bytes}; 2 x kv_dim ({2 * self.kv_width}) is below hidden_size ({self.hidden_size})")
+                f"{self.kv_token_bytes}; 2 x kv_dim ({2 * self.kv_width}) is below hidden_size ({self.hidden_size})"
+            )
 
     def x_read(self, requests: Any, context: Any) -> Any:
         """Bytes of inputs that a decode step brings to the GPU: ``2 b_x (s + i - 1) h d``."""
@@ -144,9 +145,11 @@ class WriteBack:
         if self.interval < 1:
             raise ConfigError(f"the interval of delayed write-back must be at least 1 step, not {self.interval}")
         if self.write_bytes < self.granularity_bytes:
-            raise ConfigError(f"delayed write-back: a write of {self.interval} x {self.entry_bytes} = {self.write_bytes} "
-                              f"bytes is below the {self.granularity_bytes} of a direct write; the least interval is "
-                              f"{self.least_interval}")
+            raise ConfigError(
+                f"delayed write-back: a write of {self.interval} x {self.entry_bytes} = {self.write_bytes} "
+                f"bytes is below the {self.granularity_bytes} of a direct write; the least interval is "
+                f"{self.least_interval}"
+            )
 
     @property
     def write_bytes(self) -> int:
@@ -175,7 +178,9 @@ class WriteBack:
         """
         if not 0 <= number < self.interval:
             raise ConfigError(f"an interval has the steps 0 to {self.interval - 1}, not {number}")
-        return SplitTraffic(batch * (block.query_bytes + (number + 1) * block.kv_token_bytes), batch * block.query_bytes)
+        return SplitTraffic(
+            batch * (block.query_bytes + (number + 1) * block.kv_token_bytes), batch * block.query_bytes
+        )
 
     def spill(self, block: Block, batch: int) -> int:
         """Bytes that are written once in an interval, beside the steps: ``4 c b h d``."""
@@ -183,8 +188,9 @@ class WriteBack:
 
     def mean_step(self, block: Block, batch: int) -> SplitTraffic:
         """Mean bytes of a step on the critical path."""
-        return SplitTraffic(batch * (block.query_bytes + (self.interval + 1) / 2 * block.kv_token_bytes),
-                            batch * block.query_bytes)
+        return SplitTraffic(
+            batch * (block.query_bytes + (self.interval + 1) / 2 * block.kv_token_bytes), batch * block.query_bytes
+        )
 
     def mean_bytes(self, block: Block, batch: int) -> float:
         """Mean bytes of a step between host and drives, writes included: ``(2 c + 10) b h d``."""

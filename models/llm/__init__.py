@@ -4,5 +4,15 @@ from .operators import Operator, embedding_operators, head_operators, layer_oper
 from .shape import ROTARY, ModelShape, load_model, model_names
 from .simulated import SimulatedShape, simulated_models
 
-__all__ = ["ROTARY", "ModelShape", "Operator", "SimulatedShape", "embedding_operators", "head_operators", "layer_operators",
-           "load_model", "model_names", "simulated_models"]
+__all__ = [
+    "ROTARY",
+    "ModelShape",
+    "Operator",
+    "SimulatedShape",
+    "embedding_operators",
+    "head_operators",
+    "layer_operators",
+    "load_model",
+    "model_names",
+    "simulated_models",
+]

@@ -70,9 +70,18 @@ def _share(what: str, total: int, tp: int) -> int:
 
 
 def _gemm(name: str, m: int, n: float, k: float, dtype_bytes: int, bias: bool = False, merged: int = 1) -> Operator:
-    return Operator(name, "gemm", m, n, k, weight_bytes=(n * k + bias * n) * dtype_bytes,
-                    activation_bytes=(m * k + m * n) * dtype_bytes, flops=2 * m * n * k, dtype_bytes=dtype_bytes,
-                    merged=merged)
+    return Operator(
+        name,
+        "gemm",
+        m,
+        n,
+        k,
+        weight_bytes=(n * k + bias * n) * dtype_bytes,
+        activation_bytes=(m * k + m * n) * dtype_bytes,
+        flops=2 * m * n * k,
+        dtype_bytes=dtype_bytes,
+        merged=merged,
+    )
 
 
 def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) -> list[Operator]:
@@ -105,18 +114,44 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
     vectors = -(-model.norm_vectors // 2)
 
     def norm(name: str) -> Operator:
-        return Operator(name, "norm", b, d, 1, weight_bytes=vectors * d * size, activation_bytes=norm_bytes,
-                        flops=NORM_FLOPS * b * d)
+        return Operator(
+            name,
+            "norm",
+            b,
+            d,
+            1,
+            weight_bytes=vectors * d * size,
+            activation_bytes=norm_bytes,
+            flops=NORM_FLOPS * b * d,
+        )
 
     out = [
         norm("attention_norm"),
         _gemm("qkv", b, model.columns(heads + 2 * kv_heads), d, size, model.qkv_bias),
-        Operator("attention_score", "attention", group, attended, dim, instances, kv_bytes=kv,
-                 activation_bytes=instances * group * dim * size,
-                 flops=(2 * dim + SOFTMAX_FLOPS) * instances * group * attended, dtype_bytes=size),
-        Operator("attention_context", "attention", group, dim, attended, instances, kv_bytes=kv,
-                 activation_bytes=instances * group * dim * size, flops=2 * dim * instances * group * attended,
-                 dtype_bytes=size),
+        Operator(
+            "attention_score",
+            "attention",
+            group,
+            attended,
+            dim,
+            instances,
+            kv_bytes=kv,
+            activation_bytes=instances * group * dim * size,
+            flops=(2 * dim + SOFTMAX_FLOPS) * instances * group * attended,
+            dtype_bytes=size,
+        ),
+        Operator(
+            "attention_context",
+            "attention",
+            group,
+            dim,
+            attended,
+            instances,
+            kv_bytes=kv,
+            activation_bytes=instances * group * dim * size,
+            flops=2 * dim * instances * group * attended,
+            dtype_bytes=size,
+        ),
         _gemm("out_projection", b, d, model.columns(heads), size, model.out_bias),
     ]
     if tp > 1:
@@ -128,8 +163,17 @@ def layer_operators(model: ModelShape, batch: int, context: Any, tp: int = 1) ->
     else:
         out.append(_gemm("ffn_up", b, width, d, size, model.ffn_bias))
         flops, operands = RELU_FLOPS if model.activation == "relu" else GELU_FLOPS, 2
-    out.append(Operator("ffn_activation", "activation", b, width, 1, activation_bytes=operands * b * width * size,
-                        flops=flops * b * width))
+    out.append(
+        Operator(
+            "ffn_activation",
+            "activation",
+            b,
+            width,
+            1,
+            activation_bytes=operands * b * width * size,
+            flops=flops * b * width,
+        )
+    )
     out.append(_gemm("ffn_down", b, d, width, size, model.ffn_bias))
     if tp > 1:
         out.append(Operator("ffn_allreduce", "allreduce", b, d, 1, activation_bytes=b * d * size))
@@ -141,8 +185,17 @@ def embedding_operators(model: ModelShape, batch: int) -> list[Operator]:
     embedding."""
     size = model.dtype_bytes
     rows = batch * (model.embed_dim + (model.hidden_size if model.position_rows else 0)) * size
-    out = [Operator("embedding", "lookup", batch, model.embed_dim, 1, weight_bytes=rows,
-                    activation_bytes=batch * model.embed_dim * size)]
+    out = [
+        Operator(
+            "embedding",
+            "lookup",
+            batch,
+            model.embed_dim,
+            1,
+            weight_bytes=rows,
+            activation_bytes=batch * model.embed_dim * size,
+        )
+    ]
     if model.embed_dim != model.hidden_size:
         out.append(_gemm("embedding_projection", batch, model.hidden_size, model.embed_dim, size))
     return out
@@ -156,8 +209,18 @@ def head_operators(model: ModelShape, batch: int, tp: int = 1) -> list[Operator]
     b, d, size = batch, model.hidden_size, model.dtype_bytes
     out = []
     if model.final_norm_vectors:
-        out.append(Operator("final_norm", "norm", b, d, 1, weight_bytes=model.final_norm_vectors * d * size,
-                            activation_bytes=3 * b * d * size, flops=NORM_FLOPS * b * d))
+        out.append(
+            Operator(
+                "final_norm",
+                "norm",
+                b,
+                d,
+                1,
+                weight_bytes=model.final_norm_vectors * d * size,
+                activation_bytes=3 * b * d * size,
+                flops=NORM_FLOPS * b * d,
+            )
+        )
     if model.embed_dim != d:
         out.append(_gemm("head_projection", b, model.embed_dim, d, size))
     out.append(_gemm("lm_head", b, -(-model.vocab_size // tp), model.embed_dim, size))

@@ -116,8 +116,9 @@ class ModelShape(Strict):
             If they are no whole number.
         """
         if self.intermediate_size % tp:
-            raise ConfigError(f"tensor parallelism of {tp} does not divide the model's {self.intermediate_size} FFN "
-                              "columns")
+            raise ConfigError(
+                f"tensor parallelism of {tp} does not divide the model's {self.intermediate_size} FFN columns"
+            )
         return self.intermediate_size // tp
 
     # Parameters --------------------------------------------------------------------------------------------------
@@ -214,8 +215,10 @@ class _Reader:
             for key in missing:
                 close = difflib.get_close_matches(key, [str(k) for k in self.values if k not in keys], 1, 0.75)
                 told.append(f"'{key}'" + (f" (did you mean '{close[0]}'?)" if close else ""))
-            raise ConfigError(f"{self.path}: model_type '{self.values.get('model_type')}' needs key "
-                              f"{', '.join(told)}; found {_some(self.values)}")
+            raise ConfigError(
+                f"{self.path}: model_type '{self.values.get('model_type')}' needs key "
+                f"{', '.join(told)}; found {_some(self.values)}"
+            )
 
 
 def _some(values: dict[str, Any]) -> str:
@@ -230,8 +233,10 @@ def _llama(r: _Reader) -> dict[str, Any]:
     window = r.values.get("sliding_window")
     kinds = r.values.get("layer_types")
     if kinds is not None and (not isinstance(kinds, list) or len({str(kind) for kind in kinds}) > 1):
-        raise ConfigError(f"{r.place('layer_types')}: layer_types must be a list of equal entries: layers with different "
-                          "windows are not supported")
+        raise ConfigError(
+            f"{r.place('layer_types')}: layer_types must be a list of equal entries: layers with different "
+            "windows are not supported"
+        )
     if kinds and kinds[0] == "full_attention":
         window = None
     elif kinds and kinds[0] != "sliding_attention":
@@ -244,15 +249,26 @@ def _llama(r: _Reader) -> dict[str, Any]:
         window = None
     attention_bias = r.flag("attention_bias", False)
     return dict(
-        layers=r.integer("num_hidden_layers"), hidden_size=hidden, heads=heads,
-        kv_heads=r.integer("num_key_value_heads", heads), head_dim=_head_dim(r, hidden, heads, "hidden_size",
-                                                                           "num_attention_heads"),
-        intermediate_size=r.integer("intermediate_size"), vocab_size=r.integer("vocab_size"),
-        max_context=r.integer("max_position_embeddings"), gated=True, activation=r.word("hidden_act", "silu"),
-        tied_embeddings=r.flag("tie_word_embeddings", False), embed_dim=hidden,
+        layers=r.integer("num_hidden_layers"),
+        hidden_size=hidden,
+        heads=heads,
+        kv_heads=r.integer("num_key_value_heads", heads),
+        head_dim=_head_dim(r, hidden, heads, "hidden_size", "num_attention_heads"),
+        intermediate_size=r.integer("intermediate_size"),
+        vocab_size=r.integer("vocab_size"),
+        max_context=r.integer("max_position_embeddings"),
+        gated=True,
+        activation=r.word("hidden_act", "silu"),
+        tied_embeddings=r.flag("tie_word_embeddings", False),
+        embed_dim=hidden,
         sliding_window=None if window is None else r.integer("sliding_window"),
-        qkv_bias=family == "qwen2" or attention_bias, out_bias=family != "qwen2" and attention_bias,
-        ffn_bias=r.flag("mlp_bias", False), norm_vectors=2, final_norm_vectors=1, qk_norm=family == "qwen3")
+        qkv_bias=family == "qwen2" or attention_bias,
+        out_bias=family != "qwen2" and attention_bias,
+        ffn_bias=r.flag("mlp_bias", False),
+        norm_vectors=2,
+        final_norm_vectors=1,
+        qk_norm=family == "qwen3",
+    )
 
 
 def _opt(r: _Reader) -> dict[str, Any]:
@@ -262,24 +278,50 @@ def _opt(r: _Reader) -> dict[str, Any]:
     before = r.flag("do_layer_norm_before", True) and not r.flag("_remove_final_layer_norm", False)
     affine = 2 if r.flag("layer_norm_elementwise_affine", True) else 0
     return dict(
-        layers=r.integer("num_hidden_layers"), hidden_size=hidden, heads=heads, kv_heads=heads,
+        layers=r.integer("num_hidden_layers"),
+        hidden_size=hidden,
+        heads=heads,
+        kv_heads=heads,
         head_dim=_head_dim(r, hidden, heads, "hidden_size", "num_attention_heads"),
-        intermediate_size=r.integer("ffn_dim"), vocab_size=r.integer("vocab_size"), max_context=context, gated=False,
-        activation=r.word("activation_function", "relu"), tied_embeddings=r.flag("tie_word_embeddings", True),
-        embed_dim=r.integer("word_embed_proj_dim", hidden), position_rows=context + 2, qkv_bias=bias, out_bias=bias,
-        ffn_bias=bias, norm_vectors=2 * affine, final_norm_vectors=affine if before else 0)
+        intermediate_size=r.integer("ffn_dim"),
+        vocab_size=r.integer("vocab_size"),
+        max_context=context,
+        gated=False,
+        activation=r.word("activation_function", "relu"),
+        tied_embeddings=r.flag("tie_word_embeddings", True),
+        embed_dim=r.integer("word_embed_proj_dim", hidden),
+        position_rows=context + 2,
+        qkv_bias=bias,
+        out_bias=bias,
+        ffn_bias=bias,
+        norm_vectors=2 * affine,
+        final_norm_vectors=affine if before else 0,
+    )
 
 
 def _gpt2(r: _Reader) -> dict[str, Any]:
     hidden, heads = r.integer("n_embd"), r.integer("n_head")
     context = r.integer("n_positions")
     return dict(
-        layers=r.integer("n_layer"), hidden_size=hidden, heads=heads, kv_heads=heads,
-        head_dim=_head_dim(r, hidden, heads, "n_embd", "n_head"), intermediate_size=r.integer("n_inner", 4 * hidden),
-        vocab_size=r.integer("vocab_size"), max_context=context, gated=False,
-        activation=r.word("activation_function", "gelu_new"), tied_embeddings=r.flag("tie_word_embeddings", True),
-        embed_dim=hidden, position_rows=context, qkv_bias=True, out_bias=True, ffn_bias=True, norm_vectors=4,
-        final_norm_vectors=2)
+        layers=r.integer("n_layer"),
+        hidden_size=hidden,
+        heads=heads,
+        kv_heads=heads,
+        head_dim=_head_dim(r, hidden, heads, "n_embd", "n_head"),
+        intermediate_size=r.integer("n_inner", 4 * hidden),
+        vocab_size=r.integer("vocab_size"),
+        max_context=context,
+        gated=False,
+        activation=r.word("activation_function", "gelu_new"),
+        tied_embeddings=r.flag("tie_word_embeddings", True),
+        embed_dim=hidden,
+        position_rows=context,
+        qkv_bias=True,
+        out_bias=True,
+        ffn_bias=True,
+        norm_vectors=4,
+        final_norm_vectors=2,
+    )
 
 
 def _mpt(r: _Reader) -> dict[str, Any]:
@@ -297,39 +339,64 @@ def _mpt(r: _Reader) -> dict[str, Any]:
         raise ConfigError(f"{r.place('expansion_ratio')}: expansion_ratio must be a positive number, not {ratio!r}")
     context = r.integer("max_seq_len")
     return dict(
-        layers=r.integer("n_layers"), hidden_size=hidden, heads=heads, kv_heads=kv_heads,
-        head_dim=_head_dim(r, hidden, heads, "d_model", "n_heads"), intermediate_size=int(ratio * hidden),
-        vocab_size=r.integer("vocab_size"), max_context=context, gated=False, activation="gelu",
-        tied_embeddings=r.flag("tie_word_embeddings", True), embed_dim=hidden,
-        position_rows=0 if alibi or not r.flag("learned_pos_emb", True) else context, qkv_bias=bias, out_bias=bias,
-        ffn_bias=bias, norm_vectors=4 if bias else 2, final_norm_vectors=2 if bias else 1)
+        layers=r.integer("n_layers"),
+        hidden_size=hidden,
+        heads=heads,
+        kv_heads=kv_heads,
+        head_dim=_head_dim(r, hidden, heads, "d_model", "n_heads"),
+        intermediate_size=int(ratio * hidden),
+        vocab_size=r.integer("vocab_size"),
+        max_context=context,
+        gated=False,
+        activation="gelu",
+        tied_embeddings=r.flag("tie_word_embeddings", True),
+        embed_dim=hidden,
+        position_rows=0 if alibi or not r.flag("learned_pos_emb", True) else context,
+        qkv_bias=bias,
+        out_bias=bias,
+        ffn_bias=bias,
+        norm_vectors=4 if bias else 2,
+        final_norm_vectors=2 if bias else 1,
+    )
 
 
 def _head_dim(r: _Reader, hidden: int, heads: int, hidden_key: str, heads_key: str) -> int:
     if r.values.get("head_dim") is not None:
         return r.integer("head_dim")
     if hidden % heads:
-        raise ConfigError(f"{r.place(heads_key)}: {hidden_key} {hidden} is not a multiple of {heads_key} {heads}, "
-                          f"and there is no head_dim")
+        raise ConfigError(
+            f"{r.place(heads_key)}: {hidden_key} {hidden} is not a multiple of {heads_key} {heads}, "
+            f"and there is no head_dim"
+        )
     return hidden // heads
 
 
-_LLAMA_KEYS = ("hidden_size", "num_hidden_layers", "num_attention_heads", "intermediate_size", "vocab_size",
-               "max_position_embeddings")
+_LLAMA_KEYS = (
+    "hidden_size",
+    "num_hidden_layers",
+    "num_attention_heads",
+    "intermediate_size",
+    "vocab_size",
+    "max_position_embeddings",
+)
 
 #: Keys that a family needs, and its reader.
 FAMILIES: dict[str, tuple[tuple[str, ...], Callable[[_Reader], dict[str, Any]]]] = {
     **{family: (_LLAMA_KEYS, _llama) for family in ROTARY},
-    "opt": (("hidden_size", "num_hidden_layers", "num_attention_heads", "ffn_dim", "vocab_size",
-             "max_position_embeddings"), _opt),
+    "opt": (
+        ("hidden_size", "num_hidden_layers", "num_attention_heads", "ffn_dim", "vocab_size", "max_position_embeddings"),
+        _opt,
+    ),
     "gpt2": (("n_embd", "n_layer", "n_head", "n_positions", "vocab_size"), _gpt2),
     "mpt": (("d_model", "n_layers", "n_heads", "max_seq_len", "vocab_size"), _mpt),
 }
 
 #: Keys whose presence means something that is not modelled.
 _REFUSED = {
-    "num_experts": "mixture-of-experts models are", "num_local_experts": "mixture-of-experts models are",
-    "n_routed_experts": "mixture-of-experts models are", "quantization_config": "quantised weights are",
+    "num_experts": "mixture-of-experts models are",
+    "num_local_experts": "mixture-of-experts models are",
+    "n_routed_experts": "mixture-of-experts models are",
+    "quantization_config": "quantised weights are",
 }
 
 
@@ -365,7 +432,9 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
         path = path / "config.json"
     elif os.sep in name and not path.exists():
         hint = _builtin(path.name)
-        raise ConfigError(f"{name}: no such file or directory" + (f"; the built-in model is called {hint}" if hint else ""))
+        raise ConfigError(
+            f"{name}: no such file or directory" + (f"; the built-in model is called {hint}" if hint else "")
+        )
     if not path.exists() and not name.endswith(".json") and os.sep not in name.rstrip(os.sep):
         raise ConfigError(f"{nearest('model', name, MODELS)}, or give the path of a Hugging Face config.json")
     return _read(path, path.parent.resolve().name if path.name == "config.json" else path.stem)
@@ -375,12 +444,13 @@ def _read(path: Path, name: str) -> ModelShape:
     text = read_text(path, "a model's config.json", MAX_BYTES)
     values = parse_json(text, str(path))
     if not isinstance(values, dict):
-        raise ConfigError(f"{path}: not a model's config.json: a list of keys and values is needed, "
-                          f"not {type(values).__name__}")
+        raise ConfigError(
+            f"{path}: not a model's config.json: a list of keys and values is needed, not {type(values).__name__}"
+        )
     r = _Reader(str(path), text, values)
     family = values.get("model_type")
     if family is None:
-        architecture = (values.get("architectures") or [""])
+        architecture = values.get("architectures") or [""]
         word = str(architecture[0]).lower() if isinstance(architecture, list) else ""
         family = next((known for known in FAMILIES if word.startswith(known)), None)
         if family is None:

@@ -62,10 +62,24 @@ def simulated_models(dtype: Literal["float16", "int8"] = "float16") -> dict[str,
     for name, entry in load(SIMULATED, _Table).models.items():
         over, under = entry.ffn_scale
         out[name] = SimulatedShape(
-            name=name, family="attacc-simulator", layers=entry.layers, hidden_size=entry.hidden_size, heads=entry.heads,
-            kv_heads=entry.heads, head_dim=entry.hidden_size // entry.heads,
-            intermediate_size=round(over * entry.hidden_size / under), vocab_size=1, max_context=1 << 40,
-            gated=entry.activation == "glu", activation=entry.activation, dtype=dtype, tied_embeddings=True,
-            embed_dim=entry.hidden_size, norm_vectors=0, final_norm_vectors=0, ffn_scale=over / under,
-            traced_head_dim=entry.head_dim)
+            name=name,
+            family="attacc-simulator",
+            layers=entry.layers,
+            hidden_size=entry.hidden_size,
+            heads=entry.heads,
+            kv_heads=entry.heads,
+            head_dim=entry.hidden_size // entry.heads,
+            intermediate_size=round(over * entry.hidden_size / under),
+            vocab_size=1,
+            max_context=1 << 40,
+            gated=entry.activation == "glu",
+            activation=entry.activation,
+            dtype=dtype,
+            tied_embeddings=True,
+            embed_dim=entry.hidden_size,
+            norm_vectors=0,
+            final_norm_vectors=0,
+            ffn_scale=over / under,
+            traced_head_dim=entry.head_dim,
+        )
     return out

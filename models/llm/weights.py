@@ -89,8 +89,11 @@ def expected_tensors(shape: ModelShape) -> dict[str, tuple[int, ...]]:
         if shape.out_bias:
             tensors[prefix + "self_attn.o_proj.bias"] = (d,)
         tensors[prefix + "post_attention_layernorm.weight"] = (d,)
-        for name, rows, columns in (("gate", shape.intermediate_size, d), ("up", shape.intermediate_size, d),
-                                    ("down", d, shape.intermediate_size)):
+        for name, rows, columns in (
+            ("gate", shape.intermediate_size, d),
+            ("up", shape.intermediate_size, d),
+            ("down", d, shape.intermediate_size),
+        ):
             tensors[f"{prefix}mlp.{name}_proj.weight"] = (rows, columns)
             if shape.ffn_bias:
                 tensors[f"{prefix}mlp.{name}_proj.bias"] = (rows,)
@@ -115,22 +118,31 @@ def read_model(folder: str | os.PathLike[str] = SMALL) -> Model:
     """
     path = Path(folder)
     if not path.is_dir():
-        raise ConfigError(f"{path}: a model is a folder with config.json and *.safetensors; "
-                          + ("this is a file" if path.exists() else "there is no such folder"))
+        raise ConfigError(
+            f"{path}: a model is a folder with config.json and *.safetensors; "
+            + ("this is a file" if path.exists() else "there is no such folder")
+        )
     config = path / "config.json"
     if not config.is_file():
         raise ConfigError(f"{path}: no config.json; a model is a folder with config.json and *.safetensors")
     shape = load_model(config)
     values = parse_json(read_text(config, "a model's config.json", MAX_BYTES), str(config))
     if shape.family not in ROTARY:
-        raise ConfigError(f"{config}: architecture '{shape.family}' can't be decoded "
-                          f"(valid: {', '.join(sorted(ROTARY))})")
+        raise ConfigError(
+            f"{config}: architecture '{shape.family}' can't be decoded (valid: {', '.join(sorted(ROTARY))})"
+        )
     if shape.activation != "silu":
         raise ConfigError(f"{config}: hidden_act '{shape.activation}' can't be decoded (valid: silu)")
     if shape.head_dim % 2:
         raise ConfigError(f"{config}: head_dim {shape.head_dim} must be even for rotary positions")
-    return Model(path, shape, _tensors(path, shape), _tokenizer(path, shape),
-                 _positive(config, values, "rms_norm_eps", 1e-6), _rotary(config, values, shape))
+    return Model(
+        path,
+        shape,
+        _tensors(path, shape),
+        _tokenizer(path, shape),
+        _positive(config, values, "rms_norm_eps", 1e-6),
+        _rotary(config, values, shape),
+    )
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
@@ -140,8 +152,9 @@ def _module(name: str) -> Any:
     try:
         return importlib.import_module(name)
     except ImportError:
-        raise ToolMissing(f"reading a model's weights needs the package {name}; "
-                          "this installs it: pip install 'bankside[llm]'") from None
+        raise ToolMissing(
+            f"reading a model's weights needs the package {name}; this installs it: pip install 'bankside[llm]'"
+        ) from None
 
 
 def _files(folder: Path) -> list[Path]:
@@ -154,8 +167,11 @@ def _files(folder: Path) -> list[Path]:
         return files
     values = parse_json(read_text(index, "an index of weights", MAX_BYTES), str(index))
     named = values.get("weight_map") if isinstance(values, dict) else None
-    if not isinstance(named, dict) or not named or not all(isinstance(name, str) and Path(name).name == name
-                                                          for name in named.values()):
+    if (
+        not isinstance(named, dict)
+        or not named
+        or not all(isinstance(name, str) and Path(name).name == name for name in named.values())
+    ):
         raise ConfigError(f"{index}: 'weight_map' must give the file in this folder of each tensor")
     files = [folder / name for name in sorted(set(named.values()))]
     missing = [file.name for file in files if not file.is_file()]
@@ -169,7 +185,9 @@ def _tensors(folder: Path, shape: ModelShape) -> dict[str, np.ndarray]:
     safetensors = _module("safetensors")
     expected = expected_tensors(shape)
     # An older exporter also stored the rotary frequencies, some store the tied matrix twice.
-    spare = {"lm_head.weight"} | {f"model.layers.{index}.self_attn.rotary_emb.inv_freq" for index in range(shape.layers)}
+    spare = {"lm_head.weight"} | {
+        f"model.layers.{index}.self_attn.rotary_emb.inv_freq" for index in range(shape.layers)
+    }
     found: dict[str, np.ndarray] = {}
     place: dict[str, Path] = {}
     for file in _files(folder):
@@ -188,8 +206,10 @@ def _tensors(folder: Path, shape: ModelShape) -> dict[str, np.ndarray]:
             if name not in expected:
                 continue
             if tuple(entry["shape"]) != expected[name]:
-                raise ConfigError(f"{file}: tensor {name} has shape {_size(entry['shape'])}; "
-                                  f"config.json asks for {_size(expected[name])}")
+                raise ConfigError(
+                    f"{file}: tensor {name} has shape {_size(entry['shape'])}; "
+                    f"config.json asks for {_size(expected[name])}"
+                )
             if entry["dtype"] not in _DTYPES:
                 raise ConfigError(f"{file}: tensor {name} has elements {entry['dtype']} (valid: {', '.join(_DTYPES)})")
             values = np.frombuffer(entry["data"], _DTYPES[entry["dtype"]]).reshape(expected[name])
@@ -197,13 +217,19 @@ def _tensors(folder: Path, shape: ModelShape) -> dict[str, np.ndarray]:
                 found[name] = values.astype(np.float32)
             bad = int(np.count_nonzero(~np.isfinite(found[name])))
             if bad:
-                raise ConfigError(f"{file}: tensor {name} has {bad} element{'s' * (bad > 1)} that "
-                                  f"{'are' if bad > 1 else 'is'} no finite float32 number")
+                raise ConfigError(
+                    f"{file}: tensor {name} has {bad} element{'s' * (bad > 1)} that "
+                    f"{'are' if bad > 1 else 'is'} no finite float32 number"
+                )
     missing, extra = [name for name in expected if name not in found], [name for name in place if name not in expected]
     if missing or extra:
-        raise ConfigError(f"{folder}: the weights don't match config.json: " + "; ".join(
-            [f"{len(missing)} missing ({_few(missing)})"] * bool(missing) + [f"{len(extra)} too many ({_few(extra)})"]
-            * bool(extra)))
+        raise ConfigError(
+            f"{folder}: the weights don't match config.json: "
+            + "; ".join(
+                [f"{len(missing)} missing ({_few(missing)})"] * bool(missing)
+                + [f"{len(extra)} too many ({_few(extra)})"] * bool(extra)
+            )
+        )
     return {name: found[name] for name in expected}
 
 
@@ -247,8 +273,10 @@ def _rotary(config: Path, values: dict[str, Any], shape: ModelShape) -> np.ndarr
         return turns / _positive(config, scaling, "factor")
     if kind != "llama3":
         raise ConfigError(f"{config}: {nearest('rope_type', str(kind), ('default', 'linear', 'llama3'))}")
-    factor, low, high, context = (_positive(config, scaling, key) for key in (
-        "factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings"))
+    factor, low, high, context = (
+        _positive(config, scaling, key)
+        for key in ("factor", "low_freq_factor", "high_freq_factor", "original_max_position_embeddings")
+    )
     if high <= low:
         raise ConfigError(f"{config}: high_freq_factor {high:g} must be above low_freq_factor {low:g}")
     # 0 for a wave longer than context / low, 1 for one shorter than context / high, linear between them.

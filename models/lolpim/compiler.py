@@ -76,11 +76,19 @@ class Compiled:
 
 def patterns(model: ModelShape) -> list[str]:
     """Properties of a model that decide how it is compiled."""
-    out = ["multi-head attention" if model.group == 1 else
-           f"GQA: {model.group} queries share a key/value head" if model.kv_heads > 1 else "multi-query attention"]
+    out = [
+        "multi-head attention"
+        if model.group == 1
+        else f"GQA: {model.group} queries share a key/value head"
+        if model.kv_heads > 1
+        else "multi-query attention"
+    ]
     if model.gated:
-        out.append("SwiGLU: product of two projections" if model.activation in ("silu", "swish") else
-                   f"gated {model.activation}: product of two projections")
+        out.append(
+            "SwiGLU: product of two projections"
+            if model.activation in ("silu", "swish")
+            else f"gated {model.activation}: product of two projections"
+        )
     else:
         out.append(f"FFN of two matrices with {model.activation}, by the units' table")
     if model.sliding_window:
@@ -90,12 +98,20 @@ def patterns(model: ModelShape) -> list[str]:
 
 def _moved(body: Sequence[Node], depth: int, offsets: Mapping[tuple[str, str], Affine]) -> tuple[Node, ...]:
     """``body`` below ``depth`` loops, with ``offsets`` added to operands, by command and operand."""
+
     def visit(nodes: Sequence[Node]) -> tuple[Node, ...]:
         out: list[Node] = []
         for node in nodes:
             if isinstance(node, Command):
-                out.append(Command(node.op, {name: value + offsets[node.op, name] if (node.op, name) in offsets else value
-                                             for name, value in node.operands}))
+                out.append(
+                    Command(
+                        node.op,
+                        {
+                            name: value + offsets[node.op, name] if (node.op, name) in offsets else value
+                            for name, value in node.operands
+                        },
+                    )
+                )
             elif isinstance(node, Loop):
                 out.append(Loop(node.count, visit(node.body)))
             elif isinstance(node, Stage):
@@ -111,9 +127,22 @@ def _simple(body: Sequence[Node], gone: tuple[int, ...] = ()) -> tuple[Node, ...
     depth = len(gone)
     for node in body:
         if isinstance(node, Command):
-            out.append(Command(node.op, {name: Affine(value.base, tuple(
-                stride for level, stride in enumerate(value.strides) if level >= depth or not gone[level]))
-                for name, value in node.operands}))
+            out.append(
+                Command(
+                    node.op,
+                    {
+                        name: Affine(
+                            value.base,
+                            tuple(
+                                stride
+                                for level, stride in enumerate(value.strides)
+                                if level >= depth or not gone[level]
+                            ),
+                        )
+                        for name, value in node.operands
+                    },
+                )
+            )
         elif isinstance(node, Stage):
             inner = _simple(node.body, gone)
             if inner:
@@ -162,17 +191,34 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     hidden, dim = model.hidden_size, model.head_dim
 
     def add_hub(name: str, shape: str, seconds: Callable[[], float]) -> None:
-        partition = "each module" if name in ("norms", "residuals", "partial_sums") else \
-            "by head" if name in ("rotary", "softmax") else "by column"
-        rows.append(Row(name, "hub", shape, partition, "none", {}, None,
-                        None if unit.hub.sim is None else seconds() * 1e6))
+        partition = (
+            "each module"
+            if name in ("norms", "residuals", "partial_sums")
+            else "by head"
+            if name in ("rotary", "softmax")
+            else "by column"
+        )
+        rows.append(
+            Row(name, "hub", shape, partition, "none", {}, None, None if unit.hub.sim is None else seconds() * 1e6)
+        )
 
-    def add(name: str, op: Any, shape: str, partition: str, communication: str, times: int = 1,
-            single: bool = False) -> None:
+    def add(
+        name: str, op: Any, shape: str, partition: str, communication: str, times: int = 1, single: bool = False
+    ) -> None:
         timed = timer.time(op, single)
         counts = {key: times * count for key, count in op.program.counts().items()}
-        rows.append(Row(name, "channels", shape, partition, communication, counts, times * timed.cycles,
-                        times * timed.seconds * 1e6))
+        rows.append(
+            Row(
+                name,
+                "channels",
+                shape,
+                partition,
+                communication,
+                counts,
+                times * timed.cycles,
+                times * timed.seconds * 1e6,
+            )
+        )
 
     # Registers of the hub: input vector, results of linear layers, queries, scores, results, zeros, and the partial
     # result of a further piece or run.
@@ -192,13 +238,29 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     def gemv(name: str) -> None:
         one = gemvs[name]
         whole = "rows (outputs)" if name in ("qkv", "ffn_gate", "ffn_up") else "columns (inputs)"
-        parts.append((name, _moved(replace(
-            one, source=source if whole.startswith("rows") else results, partial=partial, zero=zero,
-            target=second if name == "ffn_up" and model.gated else target).program.body, 1, {
-                ("MAC_ABK", "row"): Affine(0, (weight_rows,))})))
-        add(name, one, f"{one.inputs} x {one.outputs}",
+        parts.append(
+            (
+                name,
+                _moved(
+                    replace(
+                        one,
+                        source=source if whole.startswith("rows") else results,
+                        partial=partial,
+                        zero=zero,
+                        target=second if name == "ffn_up" and model.gated else target,
+                    ).program.body,
+                    1,
+                    {("MAC_ABK", "row"): Affine(0, (weight_rows,))},
+                ),
+            )
+        )
+        add(
+            name,
+            one,
+            f"{one.inputs} x {one.outputs}",
             f"1/{tp} of {whole}; outputs over {module.units} banks",
-            f"in {_bytes(one.inputs)}, out {_bytes(one.outputs)} x {one.spans} spans")
+            f"in {_bytes(one.inputs)}, out {_bytes(one.outputs)} x {one.spans} spans",
+        )
 
     add_hub("norms", f"2 x {hidden}", lambda: system.norms_seconds(model))
     gemv("qkv")
@@ -206,19 +268,40 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     if model.family in ROTARY:
         add_hub("rotary", f"{turned} x {dim}", lambda: unit.rotary_seconds(turned * dim))
     append = Append(module, unit.partition, 1, dim, 1, heads)
-    add("kv_append", append, f"2 x {heads} x {dim}", "key to one bank, value over banks", f"in {_bytes(2 * heads * dim)}",
-        single=True)
+    add(
+        "kv_append",
+        append,
+        f"2 x {heads} x {dim}",
+        "key to one bank, value over banks",
+        f"in {_bytes(2 * heads * dim)}",
+        single=True,
+    )
     together = 1 if unit.partition == "token" else min(heads, module.channels)
     turns = ceil(heads, together)
     score, context = unit.operators(model, heads, group, attended, together)
     by = "keys by token" if unit.partition == "token" else "a head per channel, keys by token over its banks"
-    add("attention_score", score, f"{heads} x ({group} x {dim}) x {attended}", by,
-        f"in {_bytes(heads * group * dim)}, out {_bytes(heads * group * attended)}", turns)
+    add(
+        "attention_score",
+        score,
+        f"{heads} x ({group} x {dim}) x {attended}",
+        by,
+        f"in {_bytes(heads * group * dim)}, out {_bytes(heads * group * attended)}",
+        turns,
+    )
     add_hub("softmax", f"{heads * group} x {attended}", lambda: unit.hub_seconds("SOFTMAX", attended, heads * group))
-    by = "values by dimension" + (f", tokens in {context.parts} parts" if context.parts > 1 else "") if \
-        unit.partition == "token" else "a head per channel, values by dimension over its banks"
-    add("attention_context", context, f"{heads} x ({group} x {attended}) x {dim}", by,
-        f"in {_bytes(heads * group * attended)}, out {_bytes(heads * group * dim)}", turns)
+    by = (
+        "values by dimension" + (f", tokens in {context.parts} parts" if context.parts > 1 else "")
+        if unit.partition == "token"
+        else "a head per channel, values by dimension over its banks"
+    )
+    add(
+        "attention_context",
+        context,
+        f"{heads} x ({group} x {attended}) x {dim}",
+        by,
+        f"in {_bytes(heads * group * attended)}, out {_bytes(heads * group * dim)}",
+        turns,
+    )
     virtual_rows = 0
     if unit.partition == "token":
         registers_of = {"queries": queries, "scores": scores, "results": results, "partial": partial, "zero": zero}
@@ -227,15 +310,36 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     else:
         # The loop repeats one turn. The host issues each turn and advances its rows and registers.
         ends = ((score, queries, scores), (context, scores, results))
-        parts += [(name, (Loop(turns, _moved(replace(part, source=first, target=last, partial=partial,
-                                                     zero=zero).program.body, 2, {})),))
-                  for name, (part, first, last) in zip(("attention_score", "attention_context"), ends, strict=True)]
+        parts += [
+            (
+                name,
+                (
+                    Loop(
+                        turns,
+                        _moved(
+                            replace(part, source=first, target=last, partial=partial, zero=zero).program.body, 2, {}
+                        ),
+                    ),
+                ),
+            )
+            for name, (part, first, last) in zip(("attention_score", "attention_context"), ends, strict=True)
+        ]
 
     def reduce(name: str) -> None:
         if tp > 1:
             seconds = system.all_reduce_seconds(hidden * 2)
-            rows.append(Row(name, "links", f"{hidden}", f"{tp} modules", f"sum of {_bytes(hidden)} each", {}, None,
-                            seconds * 1e6))
+            rows.append(
+                Row(
+                    name,
+                    "links",
+                    f"{hidden}",
+                    f"{tp} modules",
+                    f"sum of {_bytes(hidden)} each",
+                    {},
+                    None,
+                    seconds * 1e6,
+                )
+            )
 
     gemv("out_projection")
     reduce("attention_allreduce")
@@ -243,17 +347,30 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         if name in gemvs:
             gemv(name)
     if model.gated:
-        add_hub("ffn_gate_product", f"{model.intermediate_size // tp}",
-                lambda: unit.hub_seconds("GPR_MUL", model.intermediate_size // tp))
+        add_hub(
+            "ffn_gate_product",
+            f"{model.intermediate_size // tp}",
+            lambda: unit.hub_seconds("GPR_MUL", model.intermediate_size // tp),
+        )
     gemv("ffn_down")
     reduce("ffn_allreduce")
     add_hub("residuals", f"2 x {hidden}", lambda: unit.hub_seconds("EWADD", hidden, 2))
     pieces = {name: one.spans - 1 + system.bias(model, name) for name, one in gemvs.items()}
-    add_hub("partial_sums", f"{sum(pieces.values())} of linear layers, {heads} of contexts",
-            lambda: sum(unit.sums_seconds(one, system.bias(model, name), timer.time(one).seconds)[1]
-                        for name, one in gemvs.items())
-            + heads / together * sum(unit.hub_seconds("EWADD", words * module.lanes, times)
-                                     for sums in context.sums for times, words in sums))
+    add_hub(
+        "partial_sums",
+        f"{sum(pieces.values())} of linear layers, {heads} of contexts",
+        lambda: (
+            sum(
+                unit.sums_seconds(one, system.bias(model, name), timer.time(one).seconds)[1]
+                for name, one in gemvs.items()
+            )
+            + heads
+            / together
+            * sum(
+                unit.hub_seconds("EWADD", words * module.lanes, times) for sums in context.sums for times, words in sums
+            )
+        ),
+    )
 
     if operator is not None:
         names = [row.operator for row in rows]
@@ -263,15 +380,32 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         parts = [part for part in parts if part[0] == operator]
     most = unit.hub.config.registers
     if registers > most:
-        raise ConfigError(f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; "
-                          f"it has {most}")
+        raise ConfigError(
+            f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; it has {most}"
+        )
     stages = [Stage(name, _simple(body, (0,))) for name, body in parts if body]
-    return Compiled(patterns(model), layers, rows, Program([Loop(layers, tuple(stages))] if stages else []), registers,
-                    virtual_rows, warnings)
+    return Compiled(
+        patterns(model),
+        layers,
+        rows,
+        Program([Loop(layers, tuple(stages))] if stages else []),
+        registers,
+        virtual_rows,
+        warnings,
+    )
 
 
-def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int, layers: int, lazy: bool,
-               registers: Mapping[str, int], only: str | None) -> tuple[tuple[Node, ...], int]:
+def _attention(
+    unit: Any,
+    model: ModelShape,
+    heads: int,
+    group: int,
+    tokens: int,
+    layers: int,
+    lazy: bool,
+    registers: Mapping[str, int],
+    only: str | None,
+) -> tuple[tuple[Node, ...], int]:
     """Score and context of each head of a module, below the loop over layers; and virtual rows of the longest request.
 
     The scores of a head take the same registers as the scores of the heads before. ``only``: one of the two operators.
@@ -288,25 +422,48 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
     if packed != fit and not packed >= heads <= fit:  # heads that share a row must be the heads of the loops
         packed = 1
     value_groups = ceil(heads, packed)
-    score = Score(module, "token", tokens, dim, group, heads, stride=groups * layers, source=queries, target=scores,
-                  **common)
-    context = Context(module, "token", tokens, dim, group, heads, base=key_rows, stride=value_groups * layers,
-                      source=scores, target=results, run=run, partial=registers["partial"], **common)
-    value_rows = ceil(int(model.attended(model.max_context)), context.parts * run) * context.passes * value_groups * layers
+    score = Score(
+        module, "token", tokens, dim, group, heads, stride=groups * layers, source=queries, target=scores, **common
+    )
+    context = Context(
+        module,
+        "token",
+        tokens,
+        dim,
+        group,
+        heads,
+        base=key_rows,
+        stride=value_groups * layers,
+        source=scores,
+        target=results,
+        run=run,
+        partial=registers["partial"],
+        **common,
+    )
+    value_rows = (
+        ceil(int(model.attended(model.max_context)), context.parts * run) * context.passes * value_groups * layers
+    )
     per_head = score.columns * score.steps_per_row
 
     size = min(fit, heads)
 
-    def below(program: Program, before: int, row: tuple[int, int], column: int, step: int,
-              *own: tuple[str, str]) -> tuple[Node, ...]:
+    def below(
+        program: Program, before: int, row: tuple[int, int], column: int, step: int, *own: tuple[str, str]
+    ) -> tuple[Node, ...]:
         """A head's program below the loops over layers, groups of heads and heads.
 
         ``before`` is the number of groups done before. ``own`` names registers by command and operand; each head has
         ``step`` of them.
         """
-        return _moved(program.body, 3, {
-            ("MAC_ABK", "row"): Affine(before * row[0], (1, *row)), ("MAC_ABK", "column"): Affine(0, (0, 0, column)),
-            **dict.fromkeys(own, Affine(before * size * step, (0, size * step, step)))})
+        return _moved(
+            program.body,
+            3,
+            {
+                ("MAC_ABK", "row"): Affine(before * row[0], (1, *row)),
+                ("MAC_ABK", "column"): Affine(0, (0, 0, column)),
+                **dict.fromkeys(own, Affine(before * size * step, (0, size * step, step))),
+            },
+        )
 
     value_row = (layers, 0) if packed > 1 else (size * layers, layers)
     out: list[Node] = []
@@ -316,8 +473,15 @@ def _attention(unit: Any, model: ModelShape, heads: int, group: int, tokens: int
         if only != "attention_context":
             nodes += below(score.program, before, (layers, 0), per_head, group * score.columns, ("WR_GB", "gpr"))
         if only != "attention_score":
-            nodes += below(context.program, before, value_row, run // module.lanes if packed > 1 else 0,
-                           group * module.channels * context.passes, ("RD_MAC", "gpr"), ("EWADD", "gpr0"),
-                           ("EWADD", "gpr1"))
+            nodes += below(
+                context.program,
+                before,
+                value_row,
+                run // module.lanes if packed > 1 else 0,
+                group * module.channels * context.passes,
+                ("RD_MAC", "gpr"),
+                ("EWADD", "gpr0"),
+                ("EWADD", "gpr1"),
+            )
         out.append(Loop(count, (Loop(inside, nodes),)))
     return tuple(out), key_rows + value_rows

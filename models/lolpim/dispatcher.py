@@ -62,10 +62,10 @@ class _Slot:
 
 @dataclass
 class _Level:
-    line: int           # first line of the body
-    skip: int           # loops of that line that are still open when the body begins again
-    end: int            # last line of the body
-    last: int           # greatest index
+    line: int  # first line of the body
+    skip: int  # loops of that line that are still open when the body begins again
+    end: int  # last line of the body
+    last: int  # greatest index
     index: int = 0
 
 
@@ -137,7 +137,7 @@ class Dispatcher:
 
     def _write_host(self, register: Host, data: int) -> None:
         config = self.config
-        low, high = data & 0xffff, data >> 16
+        low, high = data & 0xFFFF, data >> 16
         if register == Host.LAYER:
             mask = (1 << config.layer_bits) - 1
             self.layer, self.layers = low & mask, high & mask
@@ -148,7 +148,7 @@ class Dispatcher:
         elif register == Host.RELEASE and data < config.slots:
             slot = self.slots[data]
             slot.valid = False
-            self.table[slot.base:slot.base + slot.size] = 0
+            self.table[slot.base : slot.base + slot.size] = 0
 
     # ---- A run -----------------------------------------------------------------------------------------------------
 
@@ -189,7 +189,7 @@ class Dispatcher:
                     break
                 levels.append(level)
             else:
-                self._modify(prefix[begins:begins + modifiers], line, levels, pending, newest)
+                self._modify(prefix[begins : begins + modifiers], line, levels, pending, newest)
                 if op == END:
                     raise _Ends(DispatchError.BODY if levels else DispatchError.NONE, line)
                 if op != MORE:
@@ -233,13 +233,17 @@ class Dispatcher:
             return _Level(line + 1, 0, end, turns - 1)
         return _Level(line, number, end, turns - 1)
 
-    def _modify(self, words: Iterable[int], line: int, levels: list[_Level], pending: dict[str, int], newest: int) -> None:
+    def _modify(
+        self, words: Iterable[int], line: int, levels: list[_Level], pending: dict[str, int], newest: int
+    ) -> None:
         """Apply modifiers to ``pending``. ``newest`` is the number of the newest token, below 0 if there is none."""
         encoding = self.config.encoding
         changes = [unpack(encoding.modifier_fields, word) for word in words]
         special = {encoding.layer_level, encoding.newest_level}
-        if any(change["target"] >= len(_TARGETS) or (change["level"] not in special and change["level"] >= len(levels))
-               for change in changes):
+        if any(
+            change["target"] >= len(_TARGETS) or (change["level"] not in special and change["level"] >= len(levels))
+            for change in changes
+        ):
             raise _Ends(DispatchError.MODIFIER, line)
         if self.layer >= self.layers and any(change["level"] == encoding.layer_level for change in changes):
             raise _Ends(DispatchError.LAYER, line)

@@ -44,13 +44,17 @@ class Head:
     def __post_init__(self) -> None:
         row = self.lanes * self.columns
         if self.head_dim & (self.head_dim - 1) or not self.units <= self.head_dim <= row:
-            raise ConfigError(f"head dimension must be a power of two from {self.units}, the banks of the module, to "
-                              f"{row}, the elements of a row, not {self.head_dim}")
+            raise ConfigError(
+                f"head dimension must be a power of two from {self.units}, the banks of the module, to "
+                f"{row}, the elements of a row, not {self.head_dim}"
+            )
         if self.units & (self.units - 1):
             raise ConfigError(f"channels must be a power of two, not {self.config.channels}")
         if self.most_tokens < 1:
-            raise ConfigError(f"the hub's {self.config.hub.registers} registers do not hold the scores of a chunk of "
-                              f"{self.chunk} tokens")
+            raise ConfigError(
+                f"the hub's {self.config.hub.registers} registers do not hold the scores of a chunk of "
+                f"{self.chunk} tokens"
+            )
 
     # ---- Sizes -----------------------------------------------------------------------------------------------------
 
@@ -153,12 +157,26 @@ class Head:
         banks, row = self.config.channel.banks, ROWS * p.newest(self.chunk)
         p.command("WR_GPR", opsize=2 * self.words, gpr=self.key)
         with p.loop(self.words) as word:
-            p.command("WR_SBK", gpr=self.key + word, mask=self._mask(channel), bank=p.newest(1, banks), row=row, slot=0,
-                      column=self.words * p.newest(self.units, self.fit) + word)
+            p.command(
+                "WR_SBK",
+                gpr=self.key + word,
+                mask=self._mask(channel),
+                bank=p.newest(1, banks),
+                row=row,
+                slot=0,
+                column=self.words * p.newest(self.units, self.fit) + word,
+            )
         for n in range(every):
             with p.loop(self.passes) as one:
-                p.command("WR_ABK", gpr=self.value + n + every * one, mask=self._mask(n), row=row + 1, slot=0,
-                          column=p.newest(self.lanes, self.run) + self.run * one, element=p.newest(1, self.lanes))
+                p.command(
+                    "WR_ABK",
+                    gpr=self.value + n + every * one,
+                    mask=self._mask(n),
+                    row=row + 1,
+                    slot=0,
+                    column=p.newest(self.lanes, self.run) + self.run * one,
+                    element=p.newest(1, self.lanes),
+                )
         return p
 
     @cached_property
@@ -182,13 +200,27 @@ class Head:
             with p.loop(Tokens(self.chunk, -1)) as chunk:
                 p.command("WR_GB", opsize=self.run, gpr=self.scores + self.run * chunk, mask=mask)
                 with p.loop(together) as one:
-                    p.command("MAC_ABK", opsize=self.run, mask=mask, row=ROWS * chunk + 1, slot=0,
-                              column=first + self.run * one, register=one)
+                    p.command(
+                        "MAC_ABK",
+                        opsize=self.run,
+                        mask=mask,
+                        row=ROWS * chunk + 1,
+                        slot=0,
+                        column=first + self.run * one,
+                        register=one,
+                    )
             last, words = p.newest(self.chunk), 1 + p.newest(self.lanes, self.run)
             p.command("WR_GB", opsize=words, gpr=self.scores + self.run * last, mask=mask)
             with p.loop(together) as one:
-                p.command("MAC_ABK", opsize=words, mask=mask, row=ROWS * last + 1, slot=0, column=first + self.run * one,
-                          register=one)
+                p.command(
+                    "MAC_ABK",
+                    opsize=words,
+                    mask=mask,
+                    row=ROWS * last + 1,
+                    slot=0,
+                    column=first + self.run * one,
+                    register=one,
+                )
             with p.loop(together) as one:
                 p.command("RD_MAC", gpr=self.result + every * (together * group + one), mask=mask, register=one)
         p.command("RD_GPR", opsize=self.words, gpr=self.result)

@@ -20,8 +20,11 @@ def load(config: DpaDispatcherConfig, words: np.ndarray, first: int = 0) -> list
     """Writes of the lines of an encoded program into the command buffer, from line ``first`` on."""
     if first + len(words) > config.lines:
         raise ConfigError(f"{len(words)} lines from line {first} on do not fit the command buffer of {config.lines}")
-    return [(config.command_address(line, place), int(word)) for line, row in enumerate(words, first)
-            for place, word in enumerate(row)]
+    return [
+        (config.command_address(line, place), int(word))
+        for line, row in enumerate(words, first)
+        for place, word in enumerate(row)
+    ]
 
 
 def map_rows(config: DpaDispatcherConfig, entry: int, rows: Iterable[int]) -> list[Write]:
@@ -38,12 +41,17 @@ def set_size(config: DpaDispatcherConfig, slot: int, rows: int) -> Write:
     return config.slot_address(slot, Slot.SIZE), rows
 
 
-def set_request(config: DpaDispatcherConfig, slot: int, request: int, tokens: int, base: int,
-                rows: Sequence[int]) -> list[Write]:
+def set_request(
+    config: DpaDispatcherConfig, slot: int, request: int, tokens: int, base: int, rows: Sequence[int]
+) -> list[Write]:
     """Put a request into a slot: first its rows into the table from entry ``base`` on, last the valid bit."""
-    return [*map_rows(config, base, rows), (config.slot_address(slot, Slot.BASE), base),
-            set_size(config, slot, len(rows)), set_tokens(config, slot, tokens),
-            (config.slot_address(slot, Slot.REQUEST), 1 << 31 | request)]
+    return [
+        *map_rows(config, base, rows),
+        (config.slot_address(slot, Slot.BASE), base),
+        set_size(config, slot, len(rows)),
+        set_tokens(config, slot, tokens),
+        (config.slot_address(slot, Slot.REQUEST), 1 << 31 | request),
+    ]
 
 
 def set_layer(config: DpaDispatcherConfig, layer: int, layers: int) -> Write:

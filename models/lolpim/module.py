@@ -46,6 +46,7 @@ def lockstep(program: Program, mask: int) -> Program:
     A write to the buffers of some channels takes the input path, which all channels share. So its time passes for all
     channels of ``mask``. Columns and the hub's registers and sums are left out, because timing does not depend on them.
     """
+
     def visit(body: tuple[Node, ...]) -> tuple[Node, ...]:
         out: list[Node] = []
         for node in body:
@@ -125,8 +126,14 @@ class ModuleTimer:
         if "WRGB" in commands:
             commands["WRGB"] = writes
         energy = {name: value for name, value in energy_pj(commands, self.memory).items() if name != "total"}
-        return Timed(timing.cycles, timing.cycles * self.memory.clock_ps * 1e-12, energy, commands,
-                     sum(program.counts().values()), inputs)
+        return Timed(
+            timing.cycles,
+            timing.cycles * self.memory.clock_ps * 1e-12,
+            energy,
+            commands,
+            sum(program.counts().values()),
+            inputs,
+        )
 
 
 @lru_cache(maxsize=32)

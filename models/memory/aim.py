@@ -287,7 +287,9 @@ class _Leaf(_Piece):
         rank = np.full(len(values), -1, np.int64)
         rank[values >= 0] = np.argsort(order)
         code = Instructions(code.kinds, code.targets, code.ops, code.masks, rank[inverse], code.blocks)
-        super().__init__(values[values >= 0][order].tolist(), _digest(*(column.tobytes() for column in code)), len(code))
+        super().__init__(
+            values[values >= 0][order].tolist(), _digest(*(column.tobytes() for column in code)), len(code)
+        )
         self.code = codes.setdefault(self.digest, code)
 
 
@@ -356,8 +358,10 @@ class FrontEnd:
         self.memory = memory.with_quirks(quirks)
         missing = {i.command for i in INSTRUCTIONS.values() if i.command} - self.memory.commands.keys()
         if missing or memory.channels != CHANNELS:
-            raise ConfigError(f"{memory.name}: not an AiM device: " + (
-                f"no command {min(missing)}" if missing else f"{memory.channels} channels, not {CHANNELS}"))
+            raise ConfigError(
+                f"{memory.name}: not an AiM device: "
+                + (f"no command {min(missing)}" if missing else f"{memory.channels} channels, not {CHANNELS}")
+            )
         if refresh and quirks:
             raise ConfigError("the AiM simulator never refreshes: refresh cannot be combined with its quirks")
         if refresh and memory.refresh is None:
@@ -377,8 +381,8 @@ class FrontEnd:
         self.named = np.zeros(CHANNELS * self.layout.size, np.int64)
         self.known: dict[tuple[bytes, tuple[int, ...], bytes], _Outcome] = {}
         self.shapes: dict[bytes, bytes] = {}
-        self.pieces: dict[Any, list[_Piece]] = {}    # compiled recently
-        self.older: dict[Any, list[_Piece]] = {}     # compiled before
+        self.pieces: dict[Any, list[_Piece]] = {}  # compiled recently
+        self.older: dict[Any, list[_Piece]] = {}  # compiled before
         self.codes: dict[bytes, Instructions] = {}
         self._start = self._pack()
         self._end = _Leaf(self._encode([("EOC", {})]), self.codes)
@@ -388,26 +392,62 @@ class FrontEnd:
     def _advance(self, code: Instructions, counts: np.ndarray, log: np.ndarray | None = None) -> None:
         """Run the kernel over instructions from the present state."""
         self.host[kernel.HEAD] = 0
-        kernel.advance(self.image, self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
-                       self.numbering.ring_horizon, *code, counts, self.mode_switch, self.refresh_target, self.interval,
-                       self.flags, _NO_LOG if log is None else log)
+        kernel.advance(
+            self.image,
+            self.state,
+            self.members,
+            self.host,
+            self.layout.array,
+            self.numbering.slot_horizon,
+            self.numbering.ring_horizon,
+            *code,
+            counts,
+            self.mode_switch,
+            self.refresh_target,
+            self.interval,
+            self.flags,
+            _NO_LOG if log is None else log,
+        )
         if self.host[kernel.STUCK]:
             raise ConfigError(f"{self.memory.name}: instruction {int(self.host[kernel.HEAD]) + 1} waits for ever")
 
     def _pack(self) -> _State:
-        kernel._join(self.state, self.members, self.host, self.layout.array, self.numbering.slot_horizon,
-                     self.numbering.ring_horizon)
-        size, named = _pack(self.state, self.members, self.host[kernel.CLASSES], self.layout.array,
-                            self.numbering.slot_horizon, self.numbering.ring_horizon, self.host[kernel.CLOCK], self.buffer,
-                            self.named)
+        kernel._join(
+            self.state,
+            self.members,
+            self.host,
+            self.layout.array,
+            self.numbering.slot_horizon,
+            self.numbering.ring_horizon,
+        )
+        size, named = _pack(
+            self.state,
+            self.members,
+            self.host[kernel.CLASSES],
+            self.layout.array,
+            self.numbering.slot_horizon,
+            self.numbering.ring_horizon,
+            self.host[kernel.CLOCK],
+            self.buffer,
+            self.named,
+        )
         shape = self.buffer[:size].tobytes()
         return _State(self.shapes.setdefault(shape, shape), tuple(self.named[:named].tolist()))
 
     def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
         values = np.frombuffer(shape, np.int32)
         self.host[:] = 0
-        self.host[kernel.CLASSES] = _unpack(self.state, self.members, self.layout.array, self.numbering.slots,
-                                            self.numbering.ring_times, 0, values, len(values), np.array(rows, np.int64))
+        self.host[kernel.CLASSES] = _unpack(
+            self.state,
+            self.members,
+            self.layout.array,
+            self.numbering.slots,
+            self.numbering.ring_times,
+            0,
+            values,
+            len(values),
+            np.array(rows, np.int64),
+        )
 
     def _piece(self, piece: _Piece, state: _State) -> tuple[_State, _Outcome]:
         """State after a piece, and the effect of the piece."""
@@ -437,8 +477,15 @@ class FrontEnd:
         after = self._pack()
         return after.shape, after.rows, cycles, counts, ()
 
-    def _outcome(self, piece: _Piece, before: _State, after: _State, cycles: int, counts: np.ndarray,
-                 stages: tuple[tuple[str, int], ...]) -> _Outcome:
+    def _outcome(
+        self,
+        piece: _Piece,
+        before: _State,
+        after: _State,
+        cycles: int,
+        counts: np.ndarray,
+        stages: tuple[tuple[str, int], ...],
+    ) -> _Outcome:
         place = {row: len(piece.rows) + k for k, row in enumerate(before.rows)}
         rows = tuple([piece.index[row] if row in piece.index else place[row] for row in after.rows])
         return after.shape, rows, cycles, counts, stages
@@ -451,7 +498,7 @@ class FrontEnd:
         index, cycles, counts = 0, 0, np.zeros(len(self.names), np.int64)
         while index < piece.count:
             if state in seen:
-                period = history[seen[state]:]
+                period = history[seen[state] :]
                 times, rest = divmod(piece.count - index, len(period))
                 cycles += times * sum(o[2] for _, o in period) + sum(o[2] for _, o in period[:rest])
                 for n, (_, one) in enumerate(period):
@@ -469,8 +516,9 @@ class FrontEnd:
         after, cycles, counts, stages, _ = self._run(piece, state)
         return self._outcome(piece, state, after, cycles, counts, tuple(stages.items()))
 
-    def _run(self, pieces: Iterable[tuple[str | None, _Piece]],
-             state: _State) -> tuple[_State, int, np.ndarray, dict[str, int], int]:
+    def _run(
+        self, pieces: Iterable[tuple[str | None, _Piece]], state: _State
+    ) -> tuple[_State, int, np.ndarray, dict[str, int], int]:
         """Run pieces in order. Returns the state afterwards, cycles, commands, cycles of stages, and instructions."""
         cycles, counts, size = 0, np.zeros(len(self.names), np.int64), 0
         stages: dict[str, int] = {}
@@ -631,8 +679,12 @@ class FrontEnd:
         for code in blocks:
             self._advance(code, counts)
             total += len(code)
-        return FrontEndTiming(self.memory, int(self.host[kernel.CLOCK]),
-                              {name: int(n) for name, n in zip(self.names, counts, strict=True) if n}, total)
+        return FrontEndTiming(
+            self.memory,
+            int(self.host[kernel.CLOCK]),
+            {name: int(n) for name, n in zip(self.names, counts, strict=True) if n},
+            total,
+        )
 
 
 _EMPTY = Instructions(*(np.zeros(0, np.int64) for _ in range(6)))
@@ -689,8 +741,15 @@ def _lowered(body: Sequence[Node], index: int = 0) -> tuple[Node, ...]:
     out: list[Node] = []
     for node in body:
         if isinstance(node, Command):
-            out.append(Command(node.op, {name: type(v)(v.base + (v.strides[0] if v.strides else 0) * index, v.strides[1:])
-                                         for name, v in node.operands}))
+            out.append(
+                Command(
+                    node.op,
+                    {
+                        name: type(v)(v.base + (v.strides[0] if v.strides else 0) * index, v.strides[1:])
+                        for name, v in node.operands
+                    },
+                )
+            )
         elif isinstance(node, Loop):
             out.append(Loop(node.count, _lowered(node.body, index)))
         elif isinstance(node, Stage):

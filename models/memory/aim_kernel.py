@@ -44,8 +44,8 @@ KINDS = COMMAND, READ, WRITE, SYNC, NOTHING = range(5)
 FLAGS = ("forwards_reads", "synchronises_early", "activates_open_banks", "loses_requests", "wastes_turns")
 
 CHANNELS = 32
-CAPACITY = 33          # of every queue
-COMING = 160          # reads that have been issued but have not returned
+CAPACITY = 33  # of every queue
+COMING = 160  # reads that have been issued but have not returned
 HIGH, LOW = 25.6, 6.4  # queued writes at which their turn begins and ends
 
 _FAR = 1 << 60
@@ -57,9 +57,17 @@ class Layout:
     def __init__(self, banks, slots, ring_times):
         place = 0
         self.parts = {}
-        for name, size in (("rows", banks), ("last", slots), ("rings", ring_times), ("scalars", 10),
-                           ("commands", 2 * CAPACITY), ("reads", 3 * CAPACITY), ("writes", 3 * CAPACITY),
-                           ("active", 3 * CAPACITY), ("returns", 2 * COMING)):
+        for name, size in (
+            ("rows", banks),
+            ("last", slots),
+            ("rings", ring_times),
+            ("scalars", 10),
+            ("commands", 2 * CAPACITY),
+            ("reads", 3 * CAPACITY),
+            ("writes", 3 * CAPACITY),
+            ("active", 3 * CAPACITY),
+            ("returns", 2 * COMING),
+        ):
             self.parts[name] = place
             place += size
         self.size = place
@@ -78,8 +86,8 @@ HEAD, WAIT, BLOCKED, CLOCK, CLASSES, POPPED, STUCK, LOGGED = range(8)
 def fresh_state(layout, interval):
     """All rows closed, nothing issued: state of the classes, their members, and the host."""
     state = np.zeros((CHANNELS, layout.size), np.int64)
-    state[0, layout.parts["rows"]:layout.parts["last"]] = -1
-    state[0, layout.parts["last"]:layout.parts["scalars"]] = -_FAR
+    state[0, layout.parts["rows"] : layout.parts["last"]] = -1
+    state[0, layout.parts["last"] : layout.parts["scalars"]] = -_FAR
     state[0, layout.parts["scalars"] + _DONE] = -1
     state[0, layout.parts["scalars"] + _DUE] = interval
     members = np.zeros(CHANNELS, np.int64)
@@ -96,7 +104,7 @@ def _best(t, s, layout, queue, count, clock, flags, found, sorted_by_age):
     ``found``: place in the queue or -1, next command, whether this command is ready, and the first cycle in which any
     command is ready.
     """
-    rows, last, rings = s[:layout[_LAST]], s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:layout[_SCALARS]]
+    rows, last, rings = s[: layout[_LAST]], s[layout[_LAST] : layout[_RINGS]], s[layout[_RINGS] : layout[_SCALARS]]
     found[0], found[2], found[3] = -1, 0, _FAR
     oldest = 0
     for n in range(count):
@@ -175,7 +183,7 @@ def _tick(t, s, layout, clock, mode_switch, refresh, interval, flags, found, out
     - the cycle in which something can happen next
     """
     c = layout[_SCALARS]
-    rows, last, rings = s[:layout[_LAST]], s[layout[_LAST]:layout[_RINGS]], s[layout[_RINGS]:c]
+    rows, last, rings = s[: layout[_LAST]], s[layout[_LAST] : layout[_RINGS]], s[layout[_RINGS] : c]
     out[0], out[1], out[3] = 0, -1, _FAR
     happened = False
     if s[c + _NP] > 0:
@@ -348,8 +356,27 @@ def _join(state, members, host, layout, horizon, ring_horizon):
 
 
 @compiled
-def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targets, ops, masks, rows, blocks, counts,
-            mode_switch, refresh, interval, flags, log):
+def advance(
+    t,
+    state,
+    members,
+    host,
+    layout,
+    horizon,
+    ring_horizon,
+    kinds,
+    targets,
+    ops,
+    masks,
+    rows,
+    blocks,
+    counts,
+    mode_switch,
+    refresh,
+    interval,
+    flags,
+    log,
+):
     """Run until the host has finished these instructions (or ``log`` is nearly full, or nothing can happen any more).
 
     Issued commands are added to ``counts`` by number, summed over channels. ``log``: rows of cycle, members, target,
@@ -372,8 +399,9 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
             s = state[k]
             if s[c + _LEFT] > 0:
                 waiting = True
-                while s[c + _LEFT] > 0 and _send(s, layout, kinds[head], targets[head], rows[head], blocks[head], clock,
-                                                 flags):
+                while s[c + _LEFT] > 0 and _send(
+                    s, layout, kinds[head], targets[head], rows[head], blocks[head], clock, flags
+                ):
                     s[c + _LEFT] -= 1
                     asleep[k] = 0
                     happened = True
@@ -405,8 +433,9 @@ def advance(t, state, members, host, layout, horizon, ring_horizon, kinds, targe
                             members[k] &= ~chosen
                         s = state[which]
                         rest = ops[head]
-                        while rest > 0 and _send(s, layout, kinds[head], targets[head], rows[head], blocks[head], clock,
-                                                 flags):
+                        while rest > 0 and _send(
+                            s, layout, kinds[head], targets[head], rows[head], blocks[head], clock, flags
+                        ):
                             rest -= 1
                         s[c + _LEFT] = rest
                         left = left or rest > 0

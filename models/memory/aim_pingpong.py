@@ -40,11 +40,11 @@ _FAR = 1 << 60
 @compiled
 def _dependences(kinds, first, second):
     """Find the instructions that each instruction waits for: at most two earlier ones of the other queue, or -1."""
-    fill_before = -1        # last product with the fill before the last fill
+    fill_before = -1  # last product with the fill before the last fill
     product, fill, result = -1, -1, -1
     free = -1
     filling, reading = False, False
-    result_before = -1      # last read of the register set that is written now
+    result_before = -1  # last read of the register set that is written now
     last_result = -1
     for k in range(len(kinds)):
         first[k], second[k] = -1, -1
@@ -69,8 +69,30 @@ def _dependences(kinds, first, second):
 
 
 @compiled
-def _run(t, last, rings, rows, kinds, targets, ops, row, sizes, first, second, turn, refresh, interval, counts, period,
-         horizon, ring_horizon, marks, snapshots, starts, issued):
+def _run(
+    t,
+    last,
+    rings,
+    rows,
+    kinds,
+    targets,
+    ops,
+    row,
+    sizes,
+    first,
+    second,
+    turn,
+    refresh,
+    interval,
+    counts,
+    period,
+    horizon,
+    ring_horizon,
+    marks,
+    snapshots,
+    starts,
+    issued,
+):
     """Run to the end; returns the cycles.
 
     ``marks`` and ``snapshots`` receive clock and state when the products of an iteration of ``period`` instructions
@@ -79,7 +101,7 @@ def _run(t, last, rings, rows, kinds, targets, ops, row, sizes, first, second, t
     """
     total = len(kinds)
     done = np.full(total, -1, np.int64)
-    place = np.zeros(2, np.int64)       # next instruction of host and units
+    place = np.zeros(2, np.int64)  # next instruction of host and units
     left = np.zeros(2, np.int64)
     for q in range(2):
         while place[q] < total and (kinds[place[q]] == _PRODUCT) != (q == 1):
@@ -146,8 +168,9 @@ def _run(t, last, rings, rows, kinds, targets, ops, row, sizes, first, second, t
                     n += 1
                 for m in range(base - 3 * period, base + 2 * period):
                     known = 0 <= m < total and done[m] >= 0
-                    snapshots[mark, n] = max(done[m] - clock, -turn - 1) if known else \
-                        (-turn - 1 if m < place[0] and m < base else 1)
+                    snapshots[mark, n] = (
+                        max(done[m] - clock, -turn - 1) if known else (-turn - 1 if m < place[0] and m < base else 1)
+                    )
                     n += 1
                 mark += 1
     return end
@@ -217,33 +240,59 @@ class PingPong:
                     short = self._timed((Loop(run, loop.body),))
                     longer = self._timed((Loop(run + length, loop.body),))
                     times = (loop.count - run) // length
-                    return self._answer(short[0] + times * int(marks[later] - marks[before]),
-                                        short[1] + times * (longer[1] - short[1]), loop.count * period)
+                    return self._answer(
+                        short[0] + times * int(marks[later] - marks[before]),
+                        short[1] + times * (longer[1] - short[1]),
+                        loop.count * period,
+                    )
         return None
 
     def _code(self, body: tuple[Node, ...]) -> Instructions:
         return self.front_end._unrolled(body)
 
-    def _timed(self, body: tuple[Node, ...], period: int = 0,
-               issued: np.ndarray | None = None) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray]:
+    def _timed(
+        self, body: tuple[Node, ...], period: int = 0, issued: np.ndarray | None = None
+    ) -> tuple[int, np.ndarray, int, np.ndarray, np.ndarray]:
         front, code = self.front_end, self._code(body)
         busy = (code.ops > 0) & (code.masks != 0)
         code = Instructions(*(column[busy] for column in code))
         kinds = np.where(code.targets >= 0, self._kinds[code.targets], -1)
         if len(kinds) and kinds.min() < 0:
-            raise ConfigError(f"{self.memory.name}: with two sets of buffers only WR_GB, WR_BIAS, MAC_ABK and RD_MAC "
-                              "have a meaning")
+            raise ConfigError(
+                f"{self.memory.name}: with two sets of buffers only WR_GB, WR_BIAS, MAC_ABK and RD_MAC have a meaning"
+            )
         numbering = front.numbering
         first, second = np.zeros(len(kinds), np.int64), np.zeros(len(kinds), np.int64)
         _dependences(kinds, first, second)
         counts = np.zeros(len(front.names), np.int64)
         marks = np.zeros(ITERATIONS if period else 0, np.int64)
-        snapshots = np.zeros((len(marks), 3 + self.memory.banks + numbering.slots + numbering.ring_times + 5 * period),
-                             np.int64)
+        snapshots = np.zeros(
+            (len(marks), 3 + self.memory.banks + numbering.slots + numbering.ring_times + 5 * period), np.int64
+        )
         sizes = np.array([int(mask).bit_count() for mask in code.masks], np.int64)
         last, rings = (np.full(size, -_FAR, np.int64) for size in (numbering.slots, numbering.ring_times))
-        cycles = _run(front.image, last, rings, np.full(self.memory.banks, -1, np.int64), kinds, code.targets, code.ops,
-                      code.rows, sizes, first, second, self.turn, front.refresh_target, front.interval, counts, period,
-                      numbering.slot_horizon, numbering.ring_horizon, marks, snapshots, np.cumsum(code.ops) - code.ops,
-                      np.zeros(0, np.int64) if issued is None else issued)
+        cycles = _run(
+            front.image,
+            last,
+            rings,
+            np.full(self.memory.banks, -1, np.int64),
+            kinds,
+            code.targets,
+            code.ops,
+            code.rows,
+            sizes,
+            first,
+            second,
+            self.turn,
+            front.refresh_target,
+            front.interval,
+            counts,
+            period,
+            numbering.slot_horizon,
+            numbering.ring_horizon,
+            marks,
+            snapshots,
+            np.cumsum(code.ops) - code.ops,
+            np.zeros(0, np.int64) if issued is None else issued,
+        )
         return int(cycles), counts, len(code), marks, snapshots

@@ -27,8 +27,13 @@ _MOST_OPERATIONS = 1 << 20
 def _sizes(front_end: FrontEnd) -> dict[str, int]:
     """Operands that matter to timing, and their greatest values."""
     memory = front_end.memory
-    return {"opsize": _MOST_OPERATIONS, "mask": ALL_CHANNELS, "bank": memory.banks - 1, "row": memory.rows - 1,
-            "channel": CHANNELS - 1}
+    return {
+        "opsize": _MOST_OPERATIONS,
+        "mask": ALL_CHANNELS,
+        "bank": memory.banks - 1,
+        "row": memory.rows - 1,
+        "channel": CHANNELS - 1,
+    }
 
 
 class _Reader:
@@ -40,8 +45,14 @@ class _Reader:
         column = {"opsize": 2, "mask": 3, "channel": 3, "row": 4}
         self.plans: dict[bytes, tuple[list[int], list[tuple[int, str, int, int]], int]] = {}
         for name, what in INSTRUCTIONS.items():
-            fixed = [what.kind, -1 if what.command is None else int(targets[what.command][0]),
-                     int(what.kind != kernel.NOTHING), ALL_CHANNELS if what.kind == kernel.SYNC else 0, 0, int(what.blocks)]
+            fixed = [
+                what.kind,
+                -1 if what.command is None else int(targets[what.command][0]),
+                int(what.kind != kernel.NOTHING),
+                ALL_CHANNELS if what.kind == kernel.SYNC else 0,
+                0,
+                int(what.blocks),
+            ]
             fields = [(n, f, column.get(f, 1), sizes[f]) for n, f in enumerate(what.fields) if f in sizes]
             self.plans[name.encode()] = fixed, fields, len(what.fields)
         self.af_row = AF_ROW
@@ -81,8 +92,11 @@ class _Reader:
             self.af_row = AF_ROW + value
             return row, False
         if name not in (b"GPR", b"CFR") and len(operands) != count:
-            raise self.fail(number, f"{name.decode()} has {count} operands "
-                            f"({', '.join(INSTRUCTIONS[name.decode()].fields) or 'none'}), not {len(operands)}")
+            raise self.fail(
+                number,
+                f"{name.decode()} has {count} operands "
+                f"({', '.join(INSTRUCTIONS[name.decode()].fields) or 'none'}), not {len(operands)}",
+            )
         for place, field, where, most in fields:
             value = _integer(operands[place])
             if value is None:
@@ -104,8 +118,9 @@ class _Reader:
         return row, name not in (b"AF", b"EOC")
 
 
-def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Progress | None = None
-               ) -> Iterator[Instructions]:
+def read_trace(
+    path: str | os.PathLike[str], front_end: FrontEnd, progress: Progress | None = None
+) -> Iterator[Instructions]:
     """Instructions of an AiM trace file, block by block. A line that has been read before is looked up.
 
     Raises
@@ -117,7 +132,7 @@ def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Prog
     """
     reader = _Reader(path, front_end)
     known: dict[bytes, int] = {}
-    table = np.zeros((1 << 12, 6), np.int64)    # row 0: nothing
+    table = np.zeros((1 << 12, 6), np.int64)  # row 0: nothing
     size, last = 1, 0
     for first, lines in line_blocks(path, progress):
         if len(known) > REMEMBERED:
@@ -134,7 +149,7 @@ def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Prog
                     picks[place:] = [_behind(reader, line, n) for n, line in enumerate(lines[place:], first + place)]
                     break
                 line = lines[place]
-                pick = known.get(line, -1)      # may have come earlier in this block
+                pick = known.get(line, -1)  # may have come earlier in this block
                 if pick >= 0:
                     picks[place] = pick
                     continue
@@ -148,15 +163,16 @@ def read_trace(path: str | os.PathLike[str], front_end: FrontEnd, progress: Prog
                 if always:
                     known[line] = pick
                 elif reader.ended:
-                    picks[place + 1:] = [_behind(reader, line, n) for n, line in enumerate(lines[place + 1:],
-                                                                                          first + place + 1)]
+                    picks[place + 1 :] = [
+                        _behind(reader, line, n) for n, line in enumerate(lines[place + 1 :], first + place + 1)
+                    ]
                     break
-        except ValueError:                      # no further line is new to the reader
+        except ValueError:  # no further line is new to the reader
             pass
         if new:
             if size + len(new) > len(table):
                 table = np.concatenate([table[:size], np.zeros((size + 2 * len(new), 6), np.int64)])
-            table[size:size + len(new)] = new
+            table[size : size + len(new)] = new
             size += len(new)
         chosen = np.array(picks, np.int64)
         chosen = chosen[chosen > 0]
@@ -222,8 +238,9 @@ def time_trace(front_end: FrontEnd, blocks: Iterable[Instructions]) -> FrontEndT
             counts += outcome[3]
         new = len(front_end.known) - before
         without = _WITHOUT if len(parts) > _JUDGED and new > 0.75 * len(parts) else 0
-    return FrontEndTiming(front_end.memory, cycles, {name: int(n) for name, n in zip(front_end.names, counts, strict=True)
-                                                     if n}, total)
+    return FrontEndTiming(
+        front_end.memory, cycles, {name: int(n) for name, n in zip(front_end.names, counts, strict=True) if n}, total
+    )
 
 
 def _parts(code: Instructions) -> list[tuple[int, int]]:
@@ -345,7 +362,13 @@ def memory_view(program: Program, rows: int) -> Program:
                 yield node
             elif node.op in INSTRUCTIONS:
                 what, virtual = INSTRUCTIONS[node.op], node.get("slot") is not None
-                yield Command(node.op, {name: value + Affine(least) if virtual and name == "row" else value
-                                        for name, value in node.operands if name in what.fields + what.optional})
+                yield Command(
+                    node.op,
+                    {
+                        name: value + Affine(least) if virtual and name == "row" else value
+                        for name, value in node.operands
+                        if name in what.fields + what.optional
+                    },
+                )
 
     return Program(visit(program.body))

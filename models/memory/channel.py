@@ -35,17 +35,28 @@ class Opened:
 class Target:
     """A command at an address: times that it checks and sets, and banks that it acts on."""
 
-    __slots__ = ("activate", "banks", "bus", "checks", "command", "horizon", "number", "precharge", "ring_checks",
-                 "ring_sets", "sets")
+    __slots__ = (
+        "activate",
+        "banks",
+        "bus",
+        "checks",
+        "command",
+        "horizon",
+        "number",
+        "precharge",
+        "ring_checks",
+        "ring_sets",
+        "sets",
+    )
 
     def __init__(self, command: MemoryCommand, number: int) -> None:
         self.command = command
         self.number = number
         self.bus = {"row": 0, "column": 1, "other": 2}[command.kind]
-        self.checks: list[tuple[int, int]] = []          # (slot, cycles)
-        self.sets: list[int] = []                        # slots
-        self.ring_checks: list[tuple[int, int]] = []     # (ring, cycles)
-        self.ring_sets: list[int] = []                   # rings
+        self.checks: list[tuple[int, int]] = []  # (slot, cycles)
+        self.sets: list[int] = []  # slots
+        self.ring_checks: list[tuple[int, int]] = []  # (ring, cycles)
+        self.ring_sets: list[int] = []  # rings
         self.banks: list[int] = []
         self.activate: Target | None = None
         self.precharge: Target | None = None
@@ -61,13 +72,13 @@ class Channel:
         self.memory = memory
         self.names = tuple(memory.commands)
         self.levels = tuple(memory.levels)
-        self.last: list[int] = []                        # slot -> time of the last command
-        self.horizon: list[int] = []                     # slot -> most cycles for which that time can bind
-        self.rings: list[list[int]] = []                 # ring -> times of the last commands, oldest first
+        self.last: list[int] = []  # slot -> time of the last command
+        self.horizon: list[int] = []  # slot -> most cycles for which that time can bind
+        self.rings: list[list[int]] = []  # ring -> times of the last commands, oldest first
         self.ring_horizon: list[int] = []
         self.rows: list[Opened | None] = [None] * memory.banks
-        self.bus_free = [0, 0]                           # first cycle in which the row bus and the column bus are free
-        self.now = 0                                     # cycle of the last command: no further one before it
+        self.bus_free = [0, 0]  # first cycle in which the row bus and the column bus are free
+        self.now = 0  # cycle of the last command: no further one before it
         self._slots: dict[tuple, int] = {}
         self._rings: dict[tuple, int] = {}
         self._targets: dict[tuple, Target] = {}
@@ -83,7 +94,7 @@ class Channel:
         for c in memory.constraints:
             if c.window > 1:
                 continue
-            within = self.levels[:self._depth[c.level]]
+            within = self.levels[: self._depth[c.level]]
             for to, source in product(sorted(c.to), sorted(c.from_)):
                 scopes = memory.commands[source].scope, memory.commands[to].scope
                 shared = tuple(level for level in within if level in scopes[0] and level in scopes[1])
@@ -92,7 +103,7 @@ class Channel:
                     if c.level in shared:
                         sibling = c.level
                     elif memory.levels[c.level] == 1:
-                        continue       # there is no other node
+                        continue  # there is no other node
                 self._looks[to].append((source, shared, c.cycles, sibling))
                 self._keeps[source][shared] = max(c.cycles, self._keeps[source].get(shared, 0))
 
@@ -111,8 +122,11 @@ class Channel:
         target = Target(command, self.names.index(name))
         checks: dict[int, int] = {}
         for source, shared, cycles, sibling in self._looks[name]:
-            places = [at] if sibling is None else [
-                at | {sibling: other} for other in range(self.memory.levels[sibling]) if other != at[sibling]]
+            places = (
+                [at]
+                if sibling is None
+                else [at | {sibling: other} for other in range(self.memory.levels[sibling]) if other != at[sibling]]
+            )
             for place in places:
                 slot = self._slot(source, shared, place)
                 checks[slot] = max(checks.get(slot, 0), cycles)
@@ -125,8 +139,10 @@ class Channel:
                     target.ring_checks += [(ring, c.cycles) for ring in rings]
                 if name in c.from_:
                     target.ring_sets += rings
-        target.banks = [sum(index * stride for index, stride in zip(node, self._strides, strict=True))
-                        for node in self._nodes(self.levels[-1], at)]
+        target.banks = [
+            sum(index * stride for index, stride in zip(node, self._strides, strict=True))
+            for node in self._nodes(self.levels[-1], at)
+        ]
         for role in ("activate", "precharge"):
             other = getattr(command, role)
             if other is not None:
@@ -136,7 +152,9 @@ class Channel:
 
     def _nodes(self, level: str, at: dict[str, int | None]) -> list[tuple[int, ...]]:
         """Nodes of ``level`` that a command at this address acts on."""
-        choices = [range(self.memory.levels[x]) if at[x] is None else [at[x]] for x in self.levels[:self._depth[level]]]
+        choices = [
+            range(self.memory.levels[x]) if at[x] is None else [at[x]] for x in self.levels[: self._depth[level]]
+        ]
         return list(product(*choices))  # type: ignore[arg-type]
 
     def _slot(self, source: str, shared: tuple[str, ...], at: dict[str, int | None]) -> int:

@@ -39,6 +39,7 @@ def borrowed(array: Any) -> Any:
 
 
 if COMPILED:
+
     @intrinsic
     def _borrowed(context: Any, array: Any) -> Any:
         def build(context: Any, builder: Any, signature: Any, values: Any) -> Any:

@@ -68,8 +68,14 @@ MAX_CYCLES = 1 << 62
 Questions = dict[tuple[int, int, tuple[int, ...], int], tuple[int, int]]
 
 
-def time_program(program: Program, memory: Memory | str, *, refresh: bool = False, power_limit: bool = True,
-                 mode: Literal["jump", "step"] = "jump") -> Timing:
+def time_program(
+    program: Program,
+    memory: Memory | str,
+    *,
+    refresh: bool = False,
+    power_limit: bool = True,
+    mode: Literal["jump", "step"] = "jump",
+) -> Timing:
     """Time ``program`` on one channel of ``memory``. Commands issue in order, each in the first legal cycle.
 
     If a command's row is not open, the precharge and activation that it needs issue first, automatically.
@@ -106,7 +112,7 @@ class _Step:
     node: int
     name: str
     row: Affine | None
-    fixed: Target | None                 # when no loop moves the address
+    fixed: Target | None  # when no loop moves the address
     address: list[Affine | None]
 
     @property
@@ -131,10 +137,10 @@ class _Turn:
     number: int
     count: int
     body: list
-    jumps: bool                          # no address moves with this loop, and its iterations may repeat
-    nests: bool                          # there are loops inside
-    idle: bool                           # no command is inside
-    strides: list[tuple[int, ...]]       # of the operands inside by the loops around this one, each once
+    jumps: bool  # no address moves with this loop, and its iterations may repeat
+    nests: bool  # there are loops inside
+    idle: bool  # no command is inside
+    strides: list[tuple[int, ...]]  # of the operands inside by the loops around this one, each once
 
 
 def _digest(state: tuple) -> bytes:
@@ -177,8 +183,8 @@ class _Effect:
     Times are stored as they were then, counts as differences. Arrays hold the number of each changed entry and its
     value in turn."""
 
-    ready: int                           # at entry
-    entries: tuple[int, int]             # of the schedule
+    ready: int  # at entry
+    entries: tuple[int, int]  # of the schedule
     now: int
     floor: int
     counters: array
@@ -187,7 +193,7 @@ class _Effect:
     last: array
     rings: list[tuple[int, array]]
     bus_free: array
-    rows: dict[Opened | None, list[int]]     # banks by their row
+    rows: dict[Opened | None, list[int]]  # banks by their row
     due: int | None
     refreshes: int
     asked: Questions
@@ -206,19 +212,19 @@ class Engine:
         self.schedule = Schedule(self.channel.names)
         # Counters that a jump multiplies: commands by number (the program's, automatic ones), hits, misses, conflicts.
         self.counters = [0] * (2 * count + 3)
-        self.final = [NEVER] * (2 * count)          # last issue by number
+        self.final = [NEVER] * (2 * count)  # last issue by number
         self.stages: dict[str, int] = {}
-        self.floor = 0                              # end of the last wait: no command of the program before
-        self.at: list[int] = []                     # loop indices
-        self.entered: list[int] = []                # serial at entry, by loop
+        self.floor = 0  # end of the last wait: no command of the program before
+        self.at: list[int] = []  # loop indices
+        self.entered: list[int] = []  # serial at entry, by loop
         self.serial = 0
         self.loops = 0
         self.questions: Questions = {}
-        self.effects: dict[bytes, _Effect] = {}     # of loops by the state that they were entered in
+        self.effects: dict[bytes, _Effect] = {}  # of loops by the state that they were entered in
         self.due: int | None = None
         self.refreshes: list[Target] = []
-        self.done = 0                               # refreshes so far
-        self.jump_until: int | None = None          # cycle from which on every command is stepped through
+        self.done = 0  # refreshes so far
+        self.jump_until: int | None = None  # cycle from which on every command is stepped through
         self.interval = 0
         if refresh and memory.refresh is not None:
             self.interval = memory.refresh.interval * (memory.refresh.postpone + 1)
@@ -249,11 +255,28 @@ class Engine:
                 # The second of two iterations can be jumped: it pays if loops are inside, whose turns multiply.
                 nests = self.has(_Turn, inner)
                 repeats = node.count > 2 or node.count == 2 and nests
-                strides = {around: None for step in self.steps(inner) for around in
-                           (every[:len(loops)] for every in step.strides) if any(around)} if nests else {}
+                strides = (
+                    {
+                        around: None
+                        for step in self.steps(inner)
+                        for around in (every[: len(loops)] for every in step.strides)
+                        if any(around)
+                    }
+                    if nests
+                    else {}
+                )
                 self.loops += 1
-                out.append(_Turn(self.loops, node.count, inner, repeats and not self.moves(inner, len(loops)), nests,
-                                 not self.has(_Step, inner), list(strides)))
+                out.append(
+                    _Turn(
+                        self.loops,
+                        node.count,
+                        inner,
+                        repeats and not self.moves(inner, len(loops)),
+                        nests,
+                        not self.has(_Step, inner),
+                        list(strides),
+                    )
+                )
         return out
 
     def steps(self, body: list) -> Iterator[_Step]:
@@ -265,13 +288,18 @@ class Engine:
                 yield from self.steps(node.body)
 
     def has(self, kind: type, body: list) -> bool:
-        return any(isinstance(node, kind) or not isinstance(node, _Step | _Pause) and self.has(kind, node.body)
-                   for node in body)
+        return any(
+            isinstance(node, kind) or not isinstance(node, _Step | _Pause) and self.has(kind, node.body)
+            for node in body
+        )
 
     def moves(self, body: list, level: int) -> bool:
         """Whether an address in ``body`` has a stride over loop ``level``."""
-        return any(value is not None and len(value.strides) > level and value.strides[level]
-                   for step in self.steps(body) for value in step.address)
+        return any(
+            value is not None and len(value.strides) > level and value.strides[level]
+            for step in self.steps(body)
+            for value in step.address
+        )
 
     def step(self, node: Command, loops: tuple[int, ...]) -> _Step:
         memory = self.memory
@@ -283,8 +311,9 @@ class Engine:
                 raise ConfigError(f"{memory.name}: {node.op}: {nearest('operand', name, valid)}")
             low, high = value.bounds(loops)
             if name in sizes and not 0 <= low <= high < sizes[name]:
-                raise ConfigError(f"{memory.name}: {node.op}: {name} must be 0 to {sizes[name] - 1}, not "
-                                  f"{low if low < 0 else high}")
+                raise ConfigError(
+                    f"{memory.name}: {node.op}: {name} must be 0 to {sizes[name] - 1}, not {low if low < 0 else high}"
+                )
         for name in [*command.scope, *(["row"] if command.has_row else [])]:
             if node.get(name) is None:
                 raise ConfigError(f"{memory.name}: {node.op}: needs the operand {name}")
@@ -304,24 +333,42 @@ class Engine:
         count = len(names)
         issued = {name: self.counters[k] + self.counters[k + count] for k, name in enumerate(names)}
         automatic = {name: self.counters[k + count] for k, name in enumerate(names)}
-        cycles = max([self.ready, *(
-            max(self.final[k], self.final[k + count]) + memory.commands[name].latency for k, name in enumerate(names))])
+        cycles = max(
+            [
+                self.ready,
+                *(
+                    max(self.final[k], self.final[k + count]) + memory.commands[name].latency
+                    for k, name in enumerate(names)
+                ),
+            ]
+        )
         commands = {name: number for name, number in issued.items() if number}
-        kinds = {kind: sum(n for name, n in commands.items() if memory.commands[name].kind in (kind, "other"))
-                 for kind in ("row", "column")}
+        kinds = {
+            kind: sum(n for name, n in commands.items() if memory.commands[name].kind in (kind, "other"))
+            for kind in ("row", "column")
+        }
         bus_bytes = sum(n * memory.commands[name].bus_bytes for name, n in commands.items())
-        bank_bytes = sum(n * memory.commands[name].bank_bytes * memory.commands[name].banks
-                         for name, n in commands.items())
+        bank_bytes = sum(
+            n * memory.commands[name].bank_bytes * memory.commands[name].banks for name, n in commands.items()
+        )
         span = max(cycles, 1)
         return Timing(
-            memory=memory, cycles=cycles, commands=commands,
+            memory=memory,
+            cycles=cycles,
+            commands=commands,
             automatic={name: number for name, number in automatic.items() if number},
-            energy_pj=energy_pj(commands, memory), row_hits=self.counters[-3], row_misses=self.counters[-2],
+            energy_pj=energy_pj(commands, memory),
+            row_hits=self.counters[-3],
+            row_misses=self.counters[-2],
             row_conflicts=self.counters[-1],
-            bus_utilisation={**{kind: n / span for kind, n in kinds.items()},
-                             "data": bus_bytes * memory.bus_cycles / (memory.bus_bytes * memory.buses * span)},
+            bus_utilisation={
+                **{kind: n / span for kind, n in kinds.items()},
+                "data": bus_bytes * memory.bus_cycles / (memory.bus_bytes * memory.buses * span),
+            },
             bank_utilisation=bank_bytes * memory.bank_cycles / (memory.column_bytes * memory.banks * span),
-            stages=dict(self.stages), schedule=self.schedule)
+            stages=dict(self.stages),
+            schedule=self.schedule,
+        )
 
     @property
     def ready(self) -> int:
@@ -393,7 +440,8 @@ class Engine:
     def command(self, step: _Step) -> None:
         channel, at = self.channel, self.at
         target = step.fixed or channel.target(
-            step.name, [None if value is None else value.at(at) for value in step.address])
+            step.name, [None if value is None else value.at(at) for value in step.address]
+        )
         rule = target.command.row
         rows, banks = channel.rows, target.banks
         row = step.row.at(at) if step.row is not None else 0
@@ -456,7 +504,8 @@ class Engine:
                 drifts = tuple(
                     (one.strides[k] if k < len(one.strides) and one.serial > entered else 0)
                     - (step.row.strides[k] if k < len(step.row.strides) else 0)
-                    for k, entered in enumerate(self.entered))
+                    for k, entered in enumerate(self.entered)
+                )
                 if any(drifts):
                     self.ask((step.node, one.node, drifts, (difference > 0) - (difference < 0)), difference, difference)
         return 0 if hit else 2
@@ -473,8 +522,11 @@ class Engine:
         if not (turn.nests and self.jump):
             self.put_questions(self.turns(turn))
             return
-        state = (turn.number, tuple([sum(stride * k for stride, k in zip(strides, self.at, strict=False))
-                                     for strides in turn.strides]), self.state(None))
+        state = (
+            turn.number,
+            tuple([sum(stride * k for stride, k in zip(strides, self.at, strict=False)) for strides in turn.strides]),
+            self.state(None),
+        )
         keys = [_digest(state)] if self.due is None else [_digest(state), _digest((self.due - self.origin, state))]
         for key in keys:
             effect = self.effects.get(key)
@@ -535,8 +587,9 @@ class Engine:
                 known = into.get(key, (low, high))
                 into[key] = (min(low, known[0]), max(high, known[1]))
 
-    def look(self, turn: _Turn, index: int, marks: dict[tuple, _Mark], segments: list[Questions],
-             whole: Questions) -> int:
+    def look(
+        self, turn: _Turn, index: int, marks: dict[tuple, _Mark], segments: list[Questions], whole: Questions
+    ) -> int:
         """Jump from the head of iteration ``index`` if its state has been seen; return how many."""
         channel, level = self.channel, len(self.at) - 1
         # Without commands, nothing but the end of the wait moves.
@@ -550,7 +603,7 @@ class Engine:
             period = self.ready - mark.ready
             times = (turn.count - index) // length
             questions: Questions = {}
-            self.merge(questions, segments[mark.segment:])
+            self.merge(questions, segments[mark.segment :])
             times = min(times, self.constant(questions, level, length, times))
             if self.due is not None and mark.refreshes == self.done and period and not turn.idle:
                 times = min(times, (self.due - 1 - channel.now) // period)
@@ -564,8 +617,9 @@ class Engine:
                     known = whole[asking, opening, drifts, sign]
                     whole[asking, opening, drifts, sign] = (min(known[0], low + further), max(known[1], high + further))
                 return length * times
-        now = _Mark(index, self.ready, len(self.schedule.ops), list(self.counters), dict(self.stages), self.done,
-                    len(segments))
+        now = _Mark(
+            index, self.ready, len(self.schedule.ops), list(self.counters), dict(self.stages), self.done, len(segments)
+        )
         for key in keys:
             marks[key] = now
         return 0
@@ -580,7 +634,7 @@ class Engine:
             if not sign:
                 return 0
             if low == high and low % drift:
-                continue                                       # never zero
+                continue  # never zero
             if sign > 0 and drift < 0:
                 most = min(most, (low - 1) // -drift)
             elif sign < 0 and drift > 0:
@@ -590,11 +644,19 @@ class Engine:
     def state(self, level: int | None) -> tuple:
         """All that determines later issue cycles, relative to now; rows relative to the index of loop ``level``."""
         channel, now = self.channel, self.origin
-        times = tuple([(slot, last + horizon - now)
-                       for slot, (last, horizon) in enumerate(zip(channel.last, channel.horizon, strict=True))
-                       if last + horizon > now])
-        rings = tuple([tuple([max(time + horizon - now, 0) for time in times])
-                       for times, horizon in zip(channel.rings, channel.ring_horizon, strict=True)])
+        times = tuple(
+            [
+                (slot, last + horizon - now)
+                for slot, (last, horizon) in enumerate(zip(channel.last, channel.horizon, strict=True))
+                if last + horizon > now
+            ]
+        )
+        rings = tuple(
+            [
+                tuple([max(time + horizon - now, 0) for time in times])
+                for times, horizon in zip(channel.rings, channel.ring_horizon, strict=True)
+            ]
+        )
         buses = tuple([max(free - now, 0) for free in channel.bus_free])
         return times, rings, buses, self.ready - now, self.open_rows(level)
 
@@ -605,8 +667,12 @@ class Engine:
             if one is None:
                 names[one] = None
             else:
-                drifts = tuple([one.strides[k] if k < len(one.strides) and one.serial > entered else 0
-                                for k, entered in enumerate(self.entered)])
+                drifts = tuple(
+                    [
+                        one.strides[k] if k < len(one.strides) and one.serial > entered else 0
+                        for k, entered in enumerate(self.entered)
+                    ]
+                )
                 names[one] = (one.row - (0 if level is None else drifts[level] * self.at[level]), drifts)
         # All banks are often equal. Then one entry stands for all.
         return tuple(names.values()) if len(names) == 1 else tuple([names[one] for one in rows])
@@ -651,8 +717,17 @@ class Engine:
 
     def before(self) -> _Before:
         channel = self.channel
-        return _Before(self.ready, len(self.schedule.ops), self.serial, self.done, list(self.counters), dict(self.stages),
-                       list(channel.last), [list(ring) for ring in channel.rings], list(channel.bus_free))
+        return _Before(
+            self.ready,
+            len(self.schedule.ops),
+            self.serial,
+            self.done,
+            list(self.counters),
+            dict(self.stages),
+            list(channel.last),
+            [list(ring) for ring in channel.rings],
+            list(channel.bus_free),
+        )
 
     def effect(self, before: _Before, asked: Questions) -> _Effect:
         """The changes since ``before``."""
@@ -666,15 +741,23 @@ class Engine:
             if one is None or one.serial > before.serial:
                 rows.setdefault(one, []).append(bank)
         return _Effect(
-            ready=before.ready, entries=(before.entries, len(self.schedule.ops)), now=channel.now, floor=self.floor,
+            ready=before.ready,
+            entries=(before.entries, len(self.schedule.ops)),
+            now=channel.now,
+            floor=self.floor,
             counters=array("q", [x for k in counters for x in (k, self.counters[k] - before.counters[k])]),
             final=array("q", [x for k in counters if k < len(self.final) for x in (k, self.final[k])]),
             stages={name: cycles - before.stages.get(name, 0) for name, cycles in self.stages.items()},
             last=array("q", [x for k in self.changed(last, channel.last) for x in (k, channel.last[k])]),
             rings=[(k, array("q", channel.rings[k])) for k in self.changed(rings, channel.rings)],
-            bus_free=array("q", [x for k in self.changed(before.bus_free, channel.bus_free)
-                                 for x in (k, channel.bus_free[k])]),
-            rows=rows, due=self.due, refreshes=self.done - before.refreshes, asked=asked)
+            bus_free=array(
+                "q", [x for k in self.changed(before.bus_free, channel.bus_free) for x in (k, channel.bus_free[k])]
+            ),
+            rows=rows,
+            due=self.due,
+            refreshes=self.done - before.refreshes,
+            asked=asked,
+        )
 
     @staticmethod
     def changed(before: Sequence, after: Sequence) -> list[int]:

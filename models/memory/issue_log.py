@@ -82,8 +82,14 @@ class IssueLog:
 class Recorder:
     """Collects a log between two cycles until the log is full. ``channels`` limits it to these (None: all channels)."""
 
-    def __init__(self, memory: Memory, first: int = 0, last: int | None = None, limit: int = MAX_ISSUES,
-                 channels: Sequence[int] | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory,
+        first: int = 0,
+        last: int | None = None,
+        limit: int = MAX_ISSUES,
+        channels: Sequence[int] | None = None,
+    ) -> None:
         self.memory = memory
         self.members = -1 if channels is None else sum(1 << channel for channel in set(channels))
         self.first = first
@@ -115,8 +121,18 @@ class Recorder:
         """The log of a program or trace that took ``cycles`` cycles."""
         rows = np.concatenate([np.zeros((0, 4), np.int64), *self.parts])
         rows = rows[rows[:, 0] <= self.last]
-        return IssueLog(self.memory, rows[:, 0], rows[:, 1].astype(np.uint64), rows[:, 2], rows[:, 3], self.first,
-                        min(self.last, max(cycles, 0)), self.full, self.stages, channels)
+        return IssueLog(
+            self.memory,
+            rows[:, 0],
+            rows[:, 1].astype(np.uint64),
+            rows[:, 2],
+            rows[:, 3],
+            self.first,
+            min(self.last, max(cycles, 0)),
+            self.full,
+            self.stages,
+            channels,
+        )
 
 
 class LoggedFrontEnd(FrontEnd):
@@ -154,9 +170,9 @@ class LoggedFrontEnd(FrontEnd):
                 return super()._advance(code, counts)
             self.host[kernel.LOGGED] = 0
             super()._advance(code, counts, buffer)
-            rows = buffer[:self.host[kernel.LOGGED]]
+            rows = buffer[: self.host[kernel.LOGGED]]
             recorder.add(rows)
-            code = Instructions(*(column[self.host[kernel.HEAD]:] for column in code))
+            code = Instructions(*(column[self.host[kernel.HEAD] :] for column in code))
         return None
 
 
@@ -210,8 +226,16 @@ class LoggedEngine(Engine):
                 super().execute([node])
 
 
-def engine_log(program: Program, memory: Memory, cycles: int, first: int = 0, last: int | None = None, *,
-               refresh: bool = False, limit: int = MAX_ISSUES) -> IssueLog:
+def engine_log(
+    program: Program,
+    memory: Memory,
+    cycles: int,
+    first: int = 0,
+    last: int | None = None,
+    *,
+    refresh: bool = False,
+    limit: int = MAX_ISSUES,
+) -> IssueLog:
     """The log of a program on one channel. ``memory``: with or without its power limit, as in the timing."""
     recorder = Recorder(memory, first, last, limit)
     LoggedEngine(memory, recorder, refresh=refresh).record(program)
@@ -225,7 +249,7 @@ def record_queue(controller: QueueController, blocks: Iterable[QueueRequests], r
         if recorder.full or (len(part) and part[0, 0] > recorder.last):
             return
         cycles, masks, commands, addresses = part.T
-        refreshes = addresses < 0   # of a node of the outermost level
+        refreshes = addresses < 0  # of a node of the outermost level
         bank = np.where(refreshes, 0, addresses >> controller.bank_shift)
         place = dict(zip(levels, np.unravel_index(bank, tuple(levels.values())), strict=True))
         outermost = next(iter(levels))

@@ -29,8 +29,16 @@ MAPPINGS: dict[str, str] = {
 #: Names of the mappings that combine other parts with bits of the column by exclusive or (outermost level first).
 _EXCLUSIVE = {"MOP4CLXOR"}
 
-_SHORT = {"ch": "channel", "pch": "pseudo_channel", "pc": "pseudo_channel", "ra": "rank", "bg": "bank_group", "ba": "bank",
-          "ro": "row", "co": "column"}
+_SHORT = {
+    "ch": "channel",
+    "pch": "pseudo_channel",
+    "pc": "pseudo_channel",
+    "ra": "rank",
+    "bg": "bank_group",
+    "ba": "bank",
+    "ro": "row",
+    "co": "column",
+}
 
 
 class Location(NamedTuple):
@@ -105,12 +113,14 @@ class AddressMapping:
         return out
 
     def _excluded(self, parts: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
-        return parts | {name: parts[name] ^ ((parts["column"] >> first) & (self.sizes[name] - 1))
-                        for name, first in self.exclusive}
+        return parts | {
+            name: parts[name] ^ ((parts["column"] >> first) & (self.sizes[name] - 1)) for name, first in self.exclusive
+        }
 
     def __str__(self) -> str:
-        return " ".join(name if size == self.sizes[name] else f"{name}:{size.bit_length() - 1}"
-                        for name, size in self.order)
+        return " ".join(
+            name if size == self.sizes[name] else f"{name}:{size.bit_length() - 1}" for name, size in self.order
+        )
 
 
 def _remainder(values: np.ndarray, size: int) -> np.ndarray:
@@ -121,8 +131,9 @@ def _divided(values: np.ndarray, size: int) -> np.ndarray:
     return values // size if size & (size - 1) else values >> (size.bit_length() - 1)
 
 
-def address_mapping(memory: Memory, order: str = "RoBaRaCoCh", *, channels: int | None = None,
-                    access: str = "RD") -> AddressMapping:
+def address_mapping(
+    memory: Memory, order: str = "RoBaRaCoCh", *, channels: int | None = None, access: str = "RD"
+) -> AddressMapping:
     """The mapping ``order`` for plain accesses to a memory.
 
     ``order`` is a name of :data:`MAPPINGS`, or the parts of an address from its high end to its low end: ``Ro Ba Ra Co BG
@@ -140,15 +151,22 @@ def address_mapping(memory: Memory, order: str = "RoBaRaCoCh", *, channels: int 
         For an order that does not fit the memory.
     """
     command = memory.command(access)
-    sizes = {"channel": channels or memory.channels, **{level: memory.levels[level] for level in command.scope},
-             "row": memory.rows, "column": memory.columns}
+    sizes = {
+        "channel": channels or memory.channels,
+        **{level: memory.levels[level] for level in command.scope},
+        "row": memory.rows,
+        "column": memory.columns,
+    }
 
     def fail(reason: str) -> ConfigError:
         return ConfigError(f"address mapping '{order}' for {memory.name}: {reason}")
 
     named = MAPPINGS.get(order)
-    text = order if named is None else named.replace("levels'", " ".join(reversed(command.scope))) \
-        .replace("levels", " ".join(command.scope))
+    text = (
+        order
+        if named is None
+        else named.replace("levels'", " ".join(reversed(command.scope))).replace("levels", " ".join(command.scope))
+    )
     given: list[tuple[str, int | None]] = []
     for word in text.split():
         position = 0
@@ -172,8 +190,11 @@ def address_mapping(memory: Memory, order: str = "RoBaRaCoCh", *, channels: int 
     for name, bits in given:
         size = 1 << bits if bits is not None else sizes[name] // taken[name]
         if sizes[name] % taken[name] or (name not in whole and taken[name] != sizes[name]):
-            raise fail(f"{name} has {sizes[name]} values, which its bits do not divide" if name in whole else
-                       f"{name} has {sizes[name]} values, not {taken[name]}")
+            raise fail(
+                f"{name} has {sizes[name]} values, which its bits do not divide"
+                if name in whole
+                else f"{name} has {sizes[name]} values, not {taken[name]}"
+            )
         parts.append((name, size))
     missing = [name for name, size in sizes.items() if size > 1 and name not in {n for n, _ in given}]
     if missing:
@@ -190,8 +211,9 @@ def address_mapping(memory: Memory, order: str = "RoBaRaCoCh", *, channels: int 
     return AddressMapping(tuple(parts), sizes, max(command.bus_bytes, 1), tuple(exclusive))
 
 
-def _part(word: str, position: int, sizes: Table[str, int],
-          fail: Callable[[str], ConfigError]) -> tuple[str, int | None, int]:
+def _part(
+    word: str, position: int, sizes: Table[str, int], fail: Callable[[str], ConfigError]
+) -> tuple[str, int | None, int]:
     """Name, bits and end of the part that begins at ``position``: a full name, otherwise the longest short name."""
     rest = word[position:]
     found = re.match(r"[A-Za-z_]+", rest)

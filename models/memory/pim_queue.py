@@ -23,8 +23,17 @@ __all__ = ["OPERATIONS", "Issue", "QueueController", "QueueTiming", "Requests", 
 
 #: Operations of a trace and the memory's command for each; a barrier has no command. Source: the AttAcc simulator.
 OPERATIONS: dict[str, str | None] = {
-    "LD": "RD", "ST": "WR", "PIM_MAC_AB": "MAC_AB", "PIM_MAC_SB": "MAC_SB", "PIM_MAC_PB": "MAC_PB", "PIM_WR_GB": "WR_GB",
-    "PIM_MV_SB": "MV_SB", "PIM_MV_GB": "MV_GB", "PIM_SFM": "SFM", "PIM_SET_MODEL": "SET_MODEL", "PIM_SET_HEAD": "SET_HEAD",
+    "LD": "RD",
+    "ST": "WR",
+    "PIM_MAC_AB": "MAC_AB",
+    "PIM_MAC_SB": "MAC_SB",
+    "PIM_MAC_PB": "MAC_PB",
+    "PIM_WR_GB": "WR_GB",
+    "PIM_MV_SB": "MV_SB",
+    "PIM_MV_GB": "MV_GB",
+    "PIM_SFM": "SFM",
+    "PIM_SET_MODEL": "SET_MODEL",
+    "PIM_SET_HEAD": "SET_HEAD",
     "PIM_BARRIER": None,
 }
 #: The same operations by the command's name, as in programs, with their numbers in ``Requests.kinds``.
@@ -74,8 +83,10 @@ class QueueTiming(TraceTiming):
     @property
     def row_hits(self) -> int:
         """Accesses that did not open their row themselves."""
-        by_rule = {rule: sum(n for name, n in self.commands.items() if self.memory.commands[name].row == rule)
-                   for rule in ("needs", "opens")}
+        by_rule = {
+            rule: sum(n for name, n in self.commands.items() if self.memory.commands[name].row == rule)
+            for rule in ("needs", "opens")
+        }
         return by_rule["needs"] - by_rule["opens"]
 
 
@@ -96,12 +107,21 @@ class QueueController:
         Least cycles of a channel from one such command to the next, for units that are slower than the memory.
     """
 
-    def __init__(self, memory: Memory | str = "hbm3-5.2", *, quirks: str | None = None, power_limit: bool = True,
-                 refresh: bool = True, paces: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory | str = "hbm3-5.2",
+        *,
+        quirks: str | None = None,
+        power_limit: bool = True,
+        refresh: bool = True,
+        paces: Mapping[str, int] | None = None,
+    ) -> None:
         memory = load_memory(memory) if isinstance(memory, str) else memory
         memory = memory.with_quirks(quirks).at(power_limit)
-        slower = [Constraint("channel", frozenset({name}), frozenset({name}), cycles, 1, "same", 0)
-                  for name, cycles in (paces or {}).items()]
+        slower = [
+            Constraint("channel", frozenset({name}), frozenset({name}), cycles, 1, "same", 0)
+            for name, cycles in (paces or {}).items()
+        ]
         self.memory = replace(memory, constraints=(*memory.constraints, *slower)) if slower else memory
         missing = {name for name in OPERATIONS.values() if name} - self.memory.commands.keys()
         if missing:
@@ -126,8 +146,17 @@ class QueueController:
             tables = _as_simulated(tables, self.numbering, self.memory, refreshes)
         plan, groups = make_plan(tables, self._used(tables, refreshes))
         self.image, self.lookup[:, 1:] = kernel.make_image(
-            plan, groups, self.lookup[:, 1:], [quirks is not None] * len(kernel.FLAGS), interval, bits,
-            self.names.index("RD"), refreshes, memory.banks, self.numbering.ring_times)
+            plan,
+            groups,
+            self.lookup[:, 1:],
+            [quirks is not None] * len(kernel.FLAGS),
+            interval,
+            bits,
+            self.names.index("RD"),
+            refreshes,
+            memory.banks,
+            self.numbering.ring_times,
+        )
         self._fresh = kernel.fresh_state(self.image, memory.channels, len(self.names))
         self.state, self.members, self.host = (part.copy() for part in self._fresh)
 
@@ -168,7 +197,7 @@ class QueueController:
         return QueueTiming(self.memory, int(self.host[kernel.CLOCK]), self._issued(), total)
 
     def _issued(self) -> dict[str, int]:
-        return {name: n for name, n in zip(self.names, self.host[kernel.ISSUED:].tolist(), strict=True) if n}
+        return {name: n for name, n in zip(self.names, self.host[kernel.ISSUED :].tolist(), strict=True) if n}
 
     def issues(self, blocks: Iterable[Requests], lines: int = 1 << 16) -> Iterator[Issue]:
         """The issue log: every command of every channel, in order of time."""
@@ -188,16 +217,18 @@ class QueueController:
             while not through:
                 self.host[kernel.LOGGED] = 0
                 through = self._advance(block, final, log)
-                yield log[:self.host[kernel.LOGGED]].copy()
+                yield log[: self.host[kernel.LOGGED]].copy()
 
     def _where(self, address: int) -> dict[str, int]:
         if address < 0:  # a refresh
             levels = list(self.memory.levels)
             return dict.fromkeys([*levels, "row", "column"], -1) | {levels[0]: -1 - address}
         bank = np.unravel_index(address >> self.bank_shift, tuple(self.memory.levels.values()))
-        return {**{level: int(index) for level, index in zip(self.memory.levels, bank, strict=True)},
-                "row": address >> self.row_shift & (self.memory.rows - 1),
-                "column": (address & ((1 << self.row_shift) - 1)) // self.memory.column_bytes}
+        return {
+            **{level: int(index) for level, index in zip(self.memory.levels, bank, strict=True)},
+            "row": address >> self.row_shift & (self.memory.rows - 1),
+            "column": (address & ((1 << self.row_shift) - 1)) // self.memory.column_bytes,
+        }
 
     def _reset(self, separate: bool) -> None:
         self.state[0], self.members[:], self.host[:] = self._fresh[0][0], self._fresh[1], self._fresh[2]
@@ -236,8 +267,12 @@ class QueueController:
         for node in body:
             if isinstance(node, Stage):
                 inner: Iterable[np.ndarray] = self._parts(node.body, indices, lines)
-            elif isinstance(node, Loop) and not (node.count and len(node.body) == 1 and isinstance(node.body[0], Command)):
-                inner = (part for index in range(node.count) for part in self._parts(node.body, (*indices, index), lines))
+            elif isinstance(node, Loop) and not (
+                node.count and len(node.body) == 1 and isinstance(node.body[0], Command)
+            ):
+                inner = (
+                    part for index in range(node.count) for part in self._parts(node.body, (*indices, index), lines)
+                )
             else:
                 inner = [self._row(node, indices)]
             for part in inner:
@@ -256,8 +291,12 @@ class QueueController:
             raise ConfigError("the front end sends requests as soon as the queues accept them: a program cannot wait")
         if command.op not in KINDS:
             raise ConfigError(f"{self.memory.name}: {nearest('request', command.op, KINDS)}")
-        size = {**self.memory.levels, "row": self.memory.rows, "column": self.memory.columns,
-                "offset": self.memory.column_bytes}
+        size = {
+            **self.memory.levels,
+            "row": self.memory.rows,
+            "column": self.memory.columns,
+            "offset": self.memory.column_bytes,
+        }
         weight: dict[str, int] = {}
         above = 1 << self.channel_shift
         for name, values in size.items():
@@ -270,15 +309,19 @@ class QueueController:
             base = value.at(indices)
             if name == "mask":
                 if stride and count > 1:
-                    raise ConfigError(f"{self.memory.name}: {command.op}: the mask must not move with an innermost loop")
+                    raise ConfigError(
+                        f"{self.memory.name}: {command.op}: the mask must not move with an innermost loop"
+                    )
                 mask = base
                 continue
             if name not in weight:
                 raise ConfigError(f"{self.memory.name}: {command.op}: {nearest('operand', name, [*weight, 'mask'])}")
             low, high = sorted((base, base + stride * (count - 1)))
             if not 0 <= low <= high < size[name]:
-                raise ConfigError(f"{self.memory.name}: {command.op}: {name} must be 0 to {size[name] - 1}, not "
-                                  f"{low if low < 0 else high}")
+                raise ConfigError(
+                    f"{self.memory.name}: {command.op}: {name} must be 0 to {size[name] - 1}, not "
+                    f"{low if low < 0 else high}"
+                )
             address += base * weight[name]
             step += stride * weight[name]
         return np.array([[KINDS[command.op], mask, address, step, count]], np.int64)
@@ -322,8 +365,9 @@ def _as_simulated(tables: Tables, numbering: Numbering, memory: Memory, refreshe
     bus = tables.bus.copy()
     for name in ("PRESB", "PREPB"):
         bus[numbering.targets[name]] = -1
-    return tables._replace(set_start=start.astype(np.int64), set_slot=np.array([x for y in sets for x in y], np.int64),
-                           bus=bus)
+    return tables._replace(
+        set_start=start.astype(np.int64), set_slot=np.array([x for y in sets for x in y], np.int64), bus=bus
+    )
 
 
 # Trace files -----------------------------------------------------------------------------------------------------------
@@ -331,8 +375,9 @@ def _as_simulated(tables: Tables, numbering: Numbering, memory: Memory, refreshe
 _KIND = {name.encode(): number for number, name in enumerate(OPERATIONS)}
 
 
-def read_trace(path: str | os.PathLike[str], controller: QueueController, progress: Progress | None = None
-               ) -> Iterator[Requests]:
+def read_trace(
+    path: str | os.PathLike[str], controller: QueueController, progress: Progress | None = None
+) -> Iterator[Requests]:
     """Requests of a trace file of the AttAcc simulator, block by block: lines ``OP 0xADDRESS``.
 
     Raises
@@ -395,8 +440,12 @@ def _gathered(values: np.ndarray, controller: QueueController) -> Requests:
     kinds, addresses = kinds[starts], addresses[starts]
     step = controller.memory.column_bytes
     new = np.ones(len(kinds), bool)
-    new[1:] = ((kinds[1:] != kinds[:-1]) | (masks[1:] != masks[:-1]) | (addresses[1:] != addresses[:-1] + step)
-               | (kinds[1:] <= KINDS["WR"]))
+    new[1:] = (
+        (kinds[1:] != kinds[:-1])
+        | (masks[1:] != masks[:-1])
+        | (addresses[1:] != addresses[:-1] + step)
+        | (kinds[1:] <= KINDS["WR"])
+    )
     starts = np.flatnonzero(new)
     counts = np.diff(np.append(starts, len(kinds)))
     return Requests(kinds[starts], masks[starts], addresses[starts], np.where(counts > 1, step, 0), counts)

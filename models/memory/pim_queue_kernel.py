@@ -40,18 +40,18 @@ __all__ = ["APART", "CAPACITY", "FLAGS", "advance", "fresh_state", "make_image"]
 
 #: Quirks, in the order of the options' array:
 #: - any command of a request that is no row hit waits for queued row hits, buffer commands too. Without this quirk,
-  #: only   a precharge that would close the row of a queued row hit waits. Only the banks that the addresses name are
-  #: compared - a barrier right behind a barrier takes the turn of a command
+#: only   a precharge that would close the row of a queued row hit waits. Only the banks that the addresses name are
+#: compared - a barrier right behind a barrier takes the turn of a command
 FLAGS = ("addresses_wait_for_hits", "barriers_take_turns")
 
-CAPACITY = 33          # requests in a queue
+CAPACITY = 33  # requests in a queue
 HIGH, LOW = 25.6, 6.4  # queued writes at which their turn begins and ends
 
 #: Queues of a channel: near-bank requests, reads, writes, plain requests that have opened their row.
 PIM, READS, WRITES, ACTIVE = range(4)
 #: A segment: target of its command (-1: barrier), row, bank that its address names, requests, address, next command or -1.
 TARGET, ROW, WHERE, COUNT, ADDRESS, NEXT, FIELDS = range(7)
-SPACE = 3 * CAPACITY   # places for segments of a queue; used segments move through them
+SPACE = 3 * CAPACITY  # places for segments of a queue; used segments move through them
 _ROOM = SPACE * FIELDS
 
 _FAR = 1 << 60
@@ -67,8 +67,25 @@ _WRITING, _NEAR, _DUE, _WAITING, _DONE, _ASLEEP, _QUIET, _PARTS = range(12, 20)
 # an address below the row, of the row, below the bank, of the bank; whether equal requests are kept apart; command of
 # reads; greatest number of groups of a target; refresh targets, and how many. Then targets, times that they set,
 # windows, banks.
-(_ROWS, _READY, _RINGS, _QUEUES, _END, _ADDRESSES_WAIT, _BARRIERS_TURN, _INTERVAL, _BELOW_ROW, _ROW_BITS, _BELOW_BANK,
- _BANK_BITS, APART, _READ, _WIDTH, _REFRESHES, _REFRESHED) = range(17)
+(
+    _ROWS,
+    _READY,
+    _RINGS,
+    _QUEUES,
+    _END,
+    _ADDRESSES_WAIT,
+    _BARRIERS_TURN,
+    _INTERVAL,
+    _BELOW_ROW,
+    _ROW_BITS,
+    _BELOW_BANK,
+    _BANK_BITS,
+    APART,
+    _READ,
+    _WIDTH,
+    _REFRESHES,
+    _REFRESHED,
+) = range(17)
 
 # A target is its place in the image; there: columns of a plan's ``what``, with places for numbers.
 
@@ -95,8 +112,14 @@ def make_image(plan, groups, targets, flags, interval, bits, read, refreshes, ba
         return np.where(numbers < 0, -1, first + numbers * width)
 
     what = plan.what.copy()
-    for column, place, step in ((TELL, tell, 2), (TELL_END, tell, 2), (RING, entered, 1), (RING_END, entered, 1),
-                                (BANKS, acted, 1), (BANKS_END, acted, 1)):
+    for column, place, step in (
+        (TELL, tell, 2),
+        (TELL_END, tell, 2),
+        (RING, entered, 1),
+        (RING_END, entered, 1),
+        (BANKS, acted, 1),
+        (BANKS_END, acted, 1),
+    ):
         what[:, column] = place + step * plan.what[:, column]
     for column in (ACTIVATE, PRECHARGE):
         what[:, column] = placed(plan.what[:, column])
@@ -105,16 +128,23 @@ def make_image(plan, groups, targets, flags, interval, bits, read, refreshes, ba
     ring[:, 0] += rings
     ring[:, 1] += ring[:, 0] - 1
     ring[:, 2:] = tell + 2 * plan.rings[:, 2:]
-    image = [np.array([rows, ready, rings, queues, end, *flags, interval, *bits, 0, read, width - GROUPS, len(refreshes)]),
-             placed(refreshes), what, plan.tell + np.array([ready, 0]), ring, windows + 4 * plan.ring, rows + plan.bank]
+    image = [
+        np.array([rows, ready, rings, queues, end, *flags, interval, *bits, 0, read, width - GROUPS, len(refreshes)]),
+        placed(refreshes),
+        what,
+        plan.tell + np.array([ready, 0]),
+        ring,
+        windows + 4 * plan.ring,
+        rows + plan.bank,
+    ]
     return np.concatenate([part.ravel() for part in image]).astype(np.int64), placed(targets)
 
 
 def fresh_state(image, channels, commands):
     """All rows closed, nothing issued: state of the classes, their members, and the front end."""
     state = np.zeros((channels, image[_END]), np.int64)
-    state[0, image[_ROWS]:image[_READY]] = -1
-    state[0, image[_READY]:image[_QUEUES]] = -_FAR
+    state[0, image[_ROWS] : image[_READY]] = -1
+    state[0, image[_READY] : image[_QUEUES]] = -_FAR
     state[0, _DUE] = image[_INTERVAL]
     members = np.zeros(channels, np.int64)
     members[0] = (1 << channels) - 1
@@ -293,8 +323,9 @@ def _best(p, s, c, queue, clock):
                 then = _when(p, s, c, needed)
             if then > clock:
                 rest = min(rest, then)
-            elif (not (rule == CLOSES or (rule != NEEDS and p[_ADDRESSES_WAIT]))
-                  or not _against_hit(p, s, c, queue, needed, s[c, place + WHERE])):
+            elif not (rule == CLOSES or (rule != NEEDS and p[_ADDRESSES_WAIT])) or not _against_hit(
+                p, s, c, queue, needed, s[c, place + WHERE]
+            ):
                 at, command, ready = (place - base) // FIELDS, needed, True
     return at, command, ready, soon
 
@@ -655,9 +686,14 @@ def advance(p, s, members, host, kinds, masks, addresses, steps, counts, final, 
                 _note(p, clock, members[k], first, address, host, log)
                 _note(p, clock, members[k], second, address2, host, log)
             if drained:
-                drained = (s[k, _DONE] <= clock and s[k, _WAITING] == 0 and s[k, _REQUESTS] == 0
-                           and s[k, 3 * READS + _REQUESTS] == 0 and s[k, 3 * WRITES + _REQUESTS] == 0
-                           and s[k, 3 * ACTIVE + _REQUESTS] == 0)
+                drained = (
+                    s[k, _DONE] <= clock
+                    and s[k, _WAITING] == 0
+                    and s[k, _REQUESTS] == 0
+                    and s[k, 3 * READS + _REQUESTS] == 0
+                    and s[k, 3 * WRITES + _REQUESTS] == 0
+                    and s[k, 3 * ACTIVE + _REQUESTS] == 0
+                )
         if drained:
             return True
         if host[CLASSES] > 1 and host[POPPED] >= 64:

@@ -36,8 +36,22 @@ class Plan(NamedTuple):
 
 
 #: Columns of ``what``.
-(COMMAND, BUS, RULE, ACTIVATE, PRECHARGE, LATENCY, FIRST_BANK, TELL, TELL_END, RING, RING_END, BANKS, BANKS_END,
- GROUPS) = range(14)
+(
+    COMMAND,
+    BUS,
+    RULE,
+    ACTIVATE,
+    PRECHARGE,
+    LATENCY,
+    FIRST_BANK,
+    TELL,
+    TELL_END,
+    RING,
+    RING_END,
+    BANKS,
+    BANKS_END,
+    GROUPS,
+) = range(14)
 
 #: Greatest length of a plan's list ``tell`` before targets share groups.
 _TELLS = 1 << 18
@@ -52,8 +66,10 @@ def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
     count = len(t.command)
     watchers: dict[tuple[int, int, int, int], list[int]] = {}
     for target in used.tolist():
-        for kind, start, seen, times in ((0, t.check_start, t.check_slot, t.check_cycles),
-                                         (1, t.ring_check_start, t.ring_check, t.ring_check_cycles)):
+        for kind, start, seen, times in (
+            (0, t.check_start, t.check_slot, t.check_cycles),
+            (1, t.ring_check_start, t.ring_check, t.ring_check_cycles),
+        ):
             for k in range(start[target], start[target + 1]):
                 key = kind, int(seen[k]), int(t.command[target]), int(times[k])
                 watchers.setdefault(key, []).append(target)
@@ -86,14 +102,35 @@ def make_plan(t: Tables, used: np.ndarray) -> tuple[Plan, int]:
     for n in range(count):
         first = len(tells)
         if n in chosen:
-            tells += told(t.set_slot[t.set_start[n]:t.set_start[n + 1]].tolist())
-        rows.append([t.command[n], t.bus[n], t.rule[n], t.activate[n], t.precharge[n], t.latency[n],
-                     t.bank[t.bank_start[n]], first, len(tells), t.ring_set_start[n], t.ring_set_start[n + 1],
-                     t.bank_start[n], t.bank_start[n + 1], *looks[n], *[0] * (width - len(looks[n]))])
+            tells += told(t.set_slot[t.set_start[n] : t.set_start[n + 1]].tolist())
+        rows.append(
+            [
+                t.command[n],
+                t.bus[n],
+                t.rule[n],
+                t.activate[n],
+                t.precharge[n],
+                t.latency[n],
+                t.bank[t.bank_start[n]],
+                first,
+                len(tells),
+                t.ring_set_start[n],
+                t.ring_set_start[n + 1],
+                t.bank_start[n],
+                t.bank_start[n + 1],
+                *looks[n],
+                *[0] * (width - len(looks[n])),
+            ]
+        )
     rings: list[list[int]] = []
     for n in range(len(t.ring_size)):
         first = len(tells)
         tells += of_rings.get(n, [])
         rings.append([t.ring_first[n], t.ring_size[n], first, len(tells)])
-    return Plan(np.array(rows, np.int64), np.array(tells, np.int64).reshape(-1, 2), t.ring_set,
-                np.array(rings, np.int64).reshape(-1, 4), t.bank), len(groups) + 1
+    return Plan(
+        np.array(rows, np.int64),
+        np.array(tells, np.int64).reshape(-1, 2),
+        t.ring_set,
+        np.array(rings, np.int64).reshape(-1, 4),
+        t.bank,
+    ), len(groups) + 1

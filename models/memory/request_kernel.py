@@ -47,8 +47,15 @@ __all__ = ["FLAGS", "LIMITS", "advance", "fresh_state", "make_options"]
 #:   refresh waits, column commands go on
 #: - a refresh closes rows that a request has opened and not used, and rows of the whole precharge's scope
 #: - answers to reads leave a channel in order, one a cycle; a write is done when it is issued
-FLAGS = ("protects_hits", "in_order", "forwards", "wastes_turns", "pairs_strictly", "refreshes_ruthlessly",
-         "answers_in_order")
+FLAGS = (
+    "protects_hits",
+    "in_order",
+    "forwards",
+    "wastes_turns",
+    "pairs_strictly",
+    "refreshes_ruthlessly",
+    "answers_in_order",
+)
 _PROTECTS, _IN_ORDER, _FORWARDS, _WASTES, _PAIRS, _RUTHLESS, _ANSWERS = range(7)
 
 #: Limits of a controller, behind the flags: room in its queues of reads, of writes, of requests that have opened their row;
@@ -80,20 +87,22 @@ HEAD, SENT, CLOCK, LOGGED, ENDED, STUCK, HITS, MISSES, CONFLICTS, WAITED, ANSWER
 _FAR = 1 << 60
 
 
-def make_options(flags: dict[str, Any], limits: dict[str, Any], refreshes: np.ndarray, banks: int, groups: int,
-                 ring_times: int) -> np.ndarray:
+def make_options(
+    flags: dict[str, Any], limits: dict[str, Any], refreshes: np.ndarray, banks: int, groups: int, ring_times: int
+) -> np.ndarray:
     """The options of a controller: its behaviour, its limits, places in its state, its refresh targets."""
     entries = max(limits["reads"], limits["writes"], limits["opened"])
     places = np.cumsum([_PARTS, banks, banks, banks, groups, ring_times])
-    return np.array([*(flags[name] for name in FLAGS), *(limits[name] for name in LIMITS), *places, entries, *refreshes],
-                    np.int64)
+    return np.array(
+        [*(flags[name] for name in FLAGS), *(limits[name] for name in LIMITS), *places, entries, *refreshes], np.int64
+    )
 
 
 def fresh_state(channels: int, options: np.ndarray, commands: int) -> tuple[np.ndarray, np.ndarray]:
     """State of the channels, and of the front end with its counters: all rows closed, nothing sent."""
     state = np.zeros((channels, options[_QUEUES] + 3 * options[_ENTRIES] * _FIELDS), np.int64)
-    state[:, options[_ROWS]:options[_HELD]] = -1
-    state[:, options[_READY]:options[_QUEUES]] = -_FAR
+    state[:, options[_ROWS] : options[_HELD]] = -1
+    state[:, options[_READY] : options[_QUEUES]] = -_FAR
     state[:, _DUE] = options[_INTERVAL]
     return state, np.zeros(COMMANDS + commands, np.int64)
 
@@ -223,7 +232,7 @@ def _best(what, s, o, c, which, bus, clock):
                 continue
         best, best_command, best_ready, best_arrived = n, command, ready, s[c, e + _ARRIVED]
         if ready and which != _ACTIVE:
-            break   # other queues are in order of arrival
+            break  # other queues are in order of arrival
     return best, best_command, best_ready, soon
 
 

@@ -43,8 +43,9 @@ class RequestFormat:
 FORMATS: dict[str, RequestFormat] = {
     "load-store": RequestFormat("Ramulator 2's load/store traces", {b"LD": False, b"ST": True}, 0, 1),
     "read-write": RequestFormat("reads and writes by letter", {b"R": False, b"W": True}, 0, 1),
-    "address-first": RequestFormat("DRAMsim's and Ramulator 1's traces",
-                                   {b"READ": False, b"WRITE": True, b"R": False, b"W": True}, 1, 0, True),
+    "address-first": RequestFormat(
+        "DRAMsim's and Ramulator 1's traces", {b"READ": False, b"WRITE": True, b"R": False, b"W": True}, 1, 0, True
+    ),
 }
 
 _MOST = (1 << 62) - 1
@@ -61,8 +62,13 @@ _DIGIT[48:58] = range(10)
 _DIGIT[65:71] = _DIGIT[97:103] = range(10, 16)
 
 
-def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | None = None, *, form: str | None = None,
-                  progress: Progress | None = None) -> Iterator[Requests]:
+def read_requests(
+    path: str | os.PathLike[str],
+    front_end: RequestFrontEnd | None = None,
+    *,
+    form: str | None = None,
+    progress: Progress | None = None,
+) -> Iterator[Requests]:
     """Requests of a trace file, block by block; ``#`` begins a comment.
 
     Parameters
@@ -96,8 +102,10 @@ def read_requests(path: str | os.PathLike[str], front_end: RequestFrontEnd | Non
         wrong = (block.addresses < 0) | (block.addresses >= size)
         if wrong.any():
             place = int(np.flatnonzero(wrong)[0])
-            raise ConfigError(f"{path}:{number + place if numbers is None else numbers[place]}: address "
-                              f"{int(block.addresses[place]):#x} is outside the memory of {size:#x} bytes")
+            raise ConfigError(
+                f"{path}:{number + place if numbers is None else numbers[place]}: address "
+                f"{int(block.addresses[place]):#x} is outside the memory of {size:#x} bytes"
+            )
         if len(block.addresses):
             found = True
             yield block
@@ -119,8 +127,10 @@ def _detect(path: str | os.PathLike[str], first: int, lines: list[bytes]) -> Req
         for what in FORMATS.values():
             if (words[0].upper() in what.operations) if what.operation == 0 else _integer(words[0]) is not None:
                 return what
-        raise ConfigError(f"{path}:{number}: '{shown(words[0])}' begins no request ("
-                          f"{', '.join(what.text for what in FORMATS.values())})")
+        raise ConfigError(
+            f"{path}:{number}: '{shown(words[0])}' begins no request ("
+            f"{', '.join(what.text for what in FORMATS.values())})"
+        )
     return None
 
 
@@ -149,10 +159,14 @@ def _parse(lines: list[bytes], what: RequestFormat) -> Requests | None:
     if len(starts) != words * len(lines) or not (words == 2 or (words == 3 and what.timed)):
         return None
     stops = np.flatnonzero(kind == 2)
-    if len(stops) != len(lines) or (starts[words::words] < stops[:-1]).any() or (ends[words - 1::words] > stops).any():
+    if (
+        len(stops) != len(lines)
+        or (starts[words::words] < stops[:-1]).any()
+        or (ends[words - 1 :: words] > stops).any()
+    ):
         return None
-    writes = _operations(text, starts[what.operation::words], ends[what.operation::words], what)
-    addresses = _numbers(text, starts[what.address::words], ends[what.address::words])
+    writes = _operations(text, starts[what.operation :: words], ends[what.operation :: words], what)
+    addresses = _numbers(text, starts[what.address :: words], ends[what.address :: words])
     if writes is None or addresses is None:
         return None
     if words == 2:
@@ -193,15 +207,16 @@ def _numbers(text: np.ndarray, starts: np.ndarray, ends: np.ndarray) -> np.ndarr
         used = n < lengths
         if (digit[used] >= base).any():
             return None
-        values += np.where(used, digit, 0) * base ** n
+        values += np.where(used, digit, 0) * base**n
     return values
 
 
 # Line by line ----------------------------------------------------------------------------------------------------------
 
 
-def _parse_lines(path: str | os.PathLike[str], first: int, lines: list[bytes],
-                 what: RequestFormat) -> tuple[Requests, list[int]]:
+def _parse_lines(
+    path: str | os.PathLike[str], first: int, lines: list[bytes], what: RequestFormat
+) -> tuple[Requests, list[int]]:
     """Requests of lines that :func:`_parse` leaves, and their line numbers. Errors name the line."""
     addresses: list[int] = []
     writes: list[bool] = []

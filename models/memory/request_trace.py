@@ -84,5 +84,7 @@ def _on_channel_0(body: Sequence[Node]) -> Iterator[Node]:
 
 
 def _waits(body: Sequence[Node]) -> bool:
-    return any((isinstance(node, Wait) and node.cycles > 0) or (isinstance(node, Loop | Stage) and _waits(node.body))
-               for node in body)
+    return any(
+        (isinstance(node, Wait) and node.cycles > 0) or (isinstance(node, Loop | Stage) and _waits(node.body))
+        for node in body
+    )

@@ -72,8 +72,9 @@ class Controller:
             if value is not None and not 1 <= value <= 4096:
                 raise ConfigError(f"controller: {name} must be 1 to 4096, not {value}")
         if not 0 <= self.low < self.high <= self.writes:
-            raise ConfigError(f"controller: low {self.low}, high {self.high}, writes {self.writes}: must be "
-                              "0 <= low < high <= writes")
+            raise ConfigError(
+                f"controller: low {self.low}, high {self.high}, writes {self.writes}: must be 0 <= low < high <= writes"
+            )
         if self.order not in ("fr-fcfs", "in-order"):
             raise ConfigError(f"controller: {nearest('order', self.order, ['fr-fcfs', 'in-order'])}")
         if self.quirks not in (None, "ramulator", "attacc-simulator"):
@@ -85,7 +86,9 @@ class Controller:
 #: their size of 32.
 CONTROLLERS: dict[str, Controller] = {
     "default": Controller(),
-    "ramulator": Controller(33, 33, 33, per_cycle=1, protect_hits=False, dual_issue=False, drain=False, quirks="ramulator"),
+    "ramulator": Controller(
+        33, 33, 33, per_cycle=1, protect_hits=False, dual_issue=False, drain=False, quirks="ramulator"
+    ),
     "attacc-simulator": Controller(33, 33, 33, dual_issue=True, quirks="attacc-simulator"),
 }
 
@@ -130,7 +133,6 @@ class RequestTiming(TraceTiming):
         return self.bytes / (self.time_ns * 1e-9) if self.cycles else 0.0
 
 
-
 #: Greatest number of requests in a block; longer blocks are divided.
 BLOCK = 1 << 17
 
@@ -149,8 +151,14 @@ class RequestFrontEnd:
     channels : number of channels that take part; None: all channels of the memory
     """
 
-    def __init__(self, memory: Memory | str, controller: Controller | str = "default",
-                 mapping: AddressMapping | str = "RoBaRaCoCh", *, channels: int | None = None) -> None:
+    def __init__(
+        self,
+        memory: Memory | str,
+        controller: Controller | str = "default",
+        mapping: AddressMapping | str = "RoBaRaCoCh",
+        *,
+        channels: int | None = None,
+    ) -> None:
         memory = load_memory(memory) if isinstance(memory, str) else memory
         if isinstance(controller, str):
             if controller not in CONTROLLERS:
@@ -179,16 +187,35 @@ class RequestFrontEnd:
         self.plan, groups = make_plan(tables, used[used >= 0])
         quirks, attacc = controller.quirks is not None, controller.quirks == "attacc-simulator"
         self.options = kernel.make_options(
-            {"protects_hits": controller.protect_hits, "in_order": controller.order == "in-order",
-             "forwards": controller.forward, "wastes_turns": quirks, "answers_in_order": quirks, "pairs_strictly": attacc,
-             "refreshes_ruthlessly": attacc},
-            {"reads": controller.reads, "writes": controller.writes, "opened": controller.opened, "high": controller.high,
-             "low": controller.low, "rate": controller.per_cycle or 1 << 60, "interval": refresh.interval if refresh else 0,
-             "dual": memory.dual_issue if controller.dual_issue is None else controller.dual_issue,
-             "drain": controller.drain}, refreshes, memory.banks, groups, numbering.ring_times)
+            {
+                "protects_hits": controller.protect_hits,
+                "in_order": controller.order == "in-order",
+                "forwards": controller.forward,
+                "wastes_turns": quirks,
+                "answers_in_order": quirks,
+                "pairs_strictly": attacc,
+                "refreshes_ruthlessly": attacc,
+            },
+            {
+                "reads": controller.reads,
+                "writes": controller.writes,
+                "opened": controller.opened,
+                "high": controller.high,
+                "low": controller.low,
+                "rate": controller.per_cycle or 1 << 60,
+                "interval": refresh.interval if refresh else 0,
+                "dual": memory.dual_issue if controller.dual_issue is None else controller.dual_issue,
+                "drain": controller.drain,
+            },
+            refreshes,
+            memory.banks,
+            groups,
+            numbering.ring_times,
+        )
 
-    def run(self, blocks: Requests | Iterable[Requests], *,
-            log: Callable[[np.ndarray], object] | None = None) -> RequestTiming:
+    def run(
+        self, blocks: Requests | Iterable[Requests], *, log: Callable[[np.ndarray], object] | None = None
+    ) -> RequestTiming:
         """Time of a stream that comes in blocks, from an idle memory with all rows closed.
 
         ``log`` receives the issued commands in order, as int64 rows: cycle, channels (bit k: channel k), target, row. A
@@ -207,16 +234,29 @@ class RequestFrontEnd:
 
         def advance(requests: Requests, where: Location, finish: bool) -> None:
             write = np.ascontiguousarray(requests.writes, np.int64)
-            targets = np.where(write != 0, self.targets["WR"][where.bank],
-                               self.targets["RD"][where.bank])
-            cycles = np.zeros(0, np.int64) if requests.cycles is None else np.ascontiguousarray(requests.cycles, np.int64)
+            targets = np.where(write != 0, self.targets["WR"][where.bank], self.targets["RD"][where.bank])
+            cycles = (
+                np.zeros(0, np.int64) if requests.cycles is None else np.ascontiguousarray(requests.cycles, np.int64)
+            )
             address = np.asarray(requests.addresses, np.int64) // self.mapping.access_bytes
             host[kernel.HEAD] = 0
             while True:
-                kernel.advance(*self.plan, state, self.options, host, write, where.channel, targets, where.row, address,
-                               cycles, finish, lines)
+                kernel.advance(
+                    *self.plan,
+                    state,
+                    self.options,
+                    host,
+                    write,
+                    where.channel,
+                    targets,
+                    where.row,
+                    address,
+                    cycles,
+                    finish,
+                    lines,
+                )
                 if log is not None and host[kernel.LOGGED]:
-                    issued = lines[:host[kernel.LOGGED], :4].copy()
+                    issued = lines[: host[kernel.LOGGED], :4].copy()
                     issued[:, 1] = 1 << issued[:, 1]
                     log(issued)
                     host[kernel.LOGGED] = 0
@@ -227,11 +267,13 @@ class RequestFrontEnd:
 
         for block in [blocks] if isinstance(blocks, Requests) else blocks:
             for first in range(0, len(block.addresses), BLOCK):
-                part = Requests(*(None if column is None else column[first:first + BLOCK] for column in block))  # type: ignore
+                part = Requests(*(None if column is None else column[first : first + BLOCK] for column in block))  # type: ignore
                 low, high = int(part.addresses.min()), int(part.addresses.max())
                 if low < 0 or high >= self.mapping.bytes:
-                    raise ConfigError(f"{self.memory.name}: address {low if low < 0 else high:#x} is outside the memory of "
-                                      f"{self.mapping.bytes:#x} bytes")
+                    raise ConfigError(
+                        f"{self.memory.name}: address {low if low < 0 else high:#x} is outside the memory of "
+                        f"{self.mapping.bytes:#x} bytes"
+                    )
                 wrote = int(np.count_nonzero(part.writes))
                 reads += len(part.addresses) - wrote
                 writes += wrote
@@ -240,8 +282,15 @@ class RequestFrontEnd:
         advance(Requests(nothing, nothing), Location(nothing, nothing, nothing, nothing), True)
         answered = int(host[kernel.ANSWERED])
         return RequestTiming(
-            self.memory, int(host[kernel.CLOCK]),
-            {name: int(n) for name, n in zip(self.names, host[kernel.COMMANDS:], strict=True) if n},
-            reads, writes, int(host[kernel.HITS]), int(host[kernel.MISSES]), int(host[kernel.CONFLICTS]),
-            int(host[kernel.FORWARDED]), int(host[kernel.WAITED]) / answered if answered else 0.0,
-            self.mapping.access_bytes)
+            self.memory,
+            int(host[kernel.CLOCK]),
+            {name: int(n) for name, n in zip(self.names, host[kernel.COMMANDS :], strict=True) if n},
+            reads,
+            writes,
+            int(host[kernel.HITS]),
+            int(host[kernel.MISSES]),
+            int(host[kernel.CONFLICTS]),
+            int(host[kernel.FORWARDED]),
+            int(host[kernel.WAITED]) / answered if answered else 0.0,
+            self.mapping.access_bytes,
+        )

@@ -88,8 +88,8 @@ class StandbyFrontEnd(FrontEnd):
         return _State(self.shapes.setdefault(shape, shape), rows)
 
     def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
-        super()._unpack(shape[:-2 * CHANNELS], rows)
-        self._opened = np.frombuffer(shape[-2 * CHANNELS:], np.uint16).astype(np.int64)
+        super()._unpack(shape[: -2 * CHANNELS], rows)
+        self._opened = np.frombuffer(shape[-2 * CHANNELS :], np.uint16).astype(np.int64)
 
     def _advance(self, code: Instructions, counts: np.ndarray, log: np.ndarray | None = None) -> None:
         began = int(self.host[kernel.CLOCK])
@@ -98,8 +98,10 @@ class StandbyFrontEnd(FrontEnd):
         while len(code.kinds):
             self.host[kernel.LOGGED] = 0
             super()._advance(code, counts, self._log)
-            cycles += _follow(self._log, int(self.host[kernel.LOGGED]), self._bank_masks, self._rules, self._opened, since)
-            code = Instructions(*(column[self.host[kernel.HEAD]:] for column in code))
+            cycles += _follow(
+                self._log, int(self.host[kernel.LOGGED]), self._bank_masks, self._rules, self._opened, since
+            )
+            code = Instructions(*(column[self.host[kernel.HEAD] :] for column in code))
         now = int(self.host[kernel.CLOCK])
         counts[-1] += cycles + int((now + 1 - since[self._opened != 0]).sum())
 

@@ -25,7 +25,7 @@ def stream_program(memory: Memory, op: str, rows: int, *, lead: int = 1) -> Prog
     lead : banks between the one that is read and the one whose row is opened
     """
     fixed: dict[str, Any] = dict.fromkeys(memory.commands[op].scope, 0)
-    buses = list(memory.levels)[:1 + list(memory.levels).index(memory.bus)] if memory.bus != "channel" else []
+    buses = list(memory.levels)[: 1 + list(memory.levels).index(memory.bus)] if memory.bus != "channel" else []
     turns = [level for level in reversed(list(memory.levels)) if level in (*buses, "bank_group") and level in fixed]
     places = [fixed | dict(zip(turns, at, strict=True)) for at in product(*(range(memory.levels[x]) for x in turns))]
     bank = list(memory.levels)[-1]
@@ -39,12 +39,16 @@ def stream_program(memory: Memory, op: str, rows: int, *, lead: int = 1) -> Prog
         for k in range(banks):
             # Between the columns: close and open the next bank's rows, spread out so that they do not bunch up.
             ahead: list[tuple[Any, dict[str, Any]]] = [
-                (memory.commands[opening].precharge, {}), (opening, {"row": row + (k + lead) // banks})]
+                (memory.commands[opening].precharge, {}),
+                (opening, {"row": row + (k + lead) // banks}),
+            ]
             jobs = [(name, place | {bank: (k + lead) % banks} | more) for name, more in ahead for place in places]
             for column, place in product(range(memory.columns), places):
                 p.command(op, **place | {bank: k}, row=row, column=column)
                 done = column * len(places) + places.index(place) + 1
-                while jobs and done * 2 * len(places) > (2 * len(places) - len(jobs)) * memory.columns * len(places) * 0.9:
+                while (
+                    jobs and done * 2 * len(places) > (2 * len(places) - len(jobs)) * memory.columns * len(places) * 0.9
+                ):
                     name, at = jobs.pop(0)
                     p.command(name, **at)
             assert not jobs

@@ -11,8 +11,19 @@ from ...constraints.memory import Memory
 from .channel import NEVER, Channel, Target
 from .compiled import compiled
 
-__all__ = ["CLOSED", "CLOSES", "NEEDS", "NONE", "OPENS", "Tables", "earliest", "issue", "make_image",
-           "make_tables", "next_command"]
+__all__ = [
+    "CLOSED",
+    "CLOSES",
+    "NEEDS",
+    "NONE",
+    "OPENS",
+    "Tables",
+    "earliest",
+    "issue",
+    "make_image",
+    "make_tables",
+    "next_command",
+]
 
 #: Row rules.
 NONE, NEEDS, OPENS, CLOSES, CLOSED = range(5)
@@ -77,7 +88,9 @@ def make_tables(memory: Memory) -> tuple[Tables, Numbering]:
     named: dict[str, list[int]] = {}
     for name, command in memory.commands.items():
         named[name] = []
-        for at in product(*(range(size) if level in command.scope else [None] for level, size in memory.levels.items())):
+        for at in product(
+            *(range(size) if level in command.scope else [None] for level, size in memory.levels.items())
+        ):
             target = channel.target(name, list(at))
             numbers[id(target)] = len(targets)
             named[name].append(len(targets))
@@ -96,23 +109,65 @@ def make_tables(memory: Memory) -> tuple[Tables, Numbering]:
     _, ring_check_cycles = ragged([[cycles for _, cycles in t.ring_checks] for t in targets])
     sizes = [len(ring) for ring in channel.rings]
     tables = Tables(
-        column([t.number for t in targets]), check_start, check_slot, check_cycles, *ragged([t.sets for t in targets]),
-        ring_check_start, ring_check, ring_check_cycles, *ragged([t.ring_sets for t in targets]),
-        column([sum(sizes[:k]) for k in range(len(sizes))]), column(sizes), *ragged([t.banks for t in targets]),
+        column([t.number for t in targets]),
+        check_start,
+        check_slot,
+        check_cycles,
+        *ragged([t.sets for t in targets]),
+        ring_check_start,
+        ring_check,
+        ring_check_cycles,
+        *ragged([t.ring_sets for t in targets]),
+        column([sum(sizes[:k]) for k in range(len(sizes))]),
+        column(sizes),
+        *ragged([t.banks for t in targets]),
         column([numbers[id(t.activate)] if t.activate else -1 for t in targets]),
         column([numbers[id(t.precharge)] if t.precharge else -1 for t in targets]),
-        column([_RULES[t.command.row] for t in targets]), column([t.command.auto_precharge for t in targets]),
-        column([t.command.latency for t in targets]), column([t.command.returns for t in targets]),
-        column([t.command.register_mode for t in targets]), column([t.bus for t in targets]))
-    horizon = np.concatenate([[h] * n for h, n in zip(channel.ring_horizon, sizes, strict=True)]) if sizes else np.zeros(0)
-    return tables, Numbering({name: column(values) for name, values in named.items()}, len(channel.last),
-                             column(channel.horizon), sum(sizes), horizon.astype(np.int64))
+        column([_RULES[t.command.row] for t in targets]),
+        column([t.command.auto_precharge for t in targets]),
+        column([t.command.latency for t in targets]),
+        column([t.command.returns for t in targets]),
+        column([t.command.register_mode for t in targets]),
+        column([t.bus for t in targets]),
+    )
+    horizon = (
+        np.concatenate([[h] * n for h, n in zip(channel.ring_horizon, sizes, strict=True)]) if sizes else np.zeros(0)
+    )
+    return tables, Numbering(
+        {name: column(values) for name, values in named.items()},
+        len(channel.last),
+        column(channel.horizon),
+        sum(sizes),
+        horizon.astype(np.int64),
+    )
 
 
 #: Fields of the tables in the image that compiled functions take.
-FIELDS = (NUMBER, CHECK_START, CHECK_SLOT, CHECK_CYCLES, SET_START, SET_SLOT, RING_CHECK_START, RING_CHECK,
-          RING_CHECK_CYCLES, RING_SET_START, RING_SET, RING_FIRST, RING_SIZE, BANK_START, BANKS, ACTIVATE, PRECHARGE, RULE,
-          AUTO_PRECHARGE, LATENCY, RETURNS, REGISTER_MODE, BUS) = range(23)
+FIELDS = (
+    NUMBER,
+    CHECK_START,
+    CHECK_SLOT,
+    CHECK_CYCLES,
+    SET_START,
+    SET_SLOT,
+    RING_CHECK_START,
+    RING_CHECK,
+    RING_CHECK_CYCLES,
+    RING_SET_START,
+    RING_SET,
+    RING_FIRST,
+    RING_SIZE,
+    BANK_START,
+    BANKS,
+    ACTIVATE,
+    PRECHARGE,
+    RULE,
+    AUTO_PRECHARGE,
+    LATENCY,
+    RETURNS,
+    REGISTER_MODE,
+    BUS,
+) = range(23)
 
 
 def make_image(tables: Tables) -> np.ndarray:

@@ -55,8 +55,13 @@ class Timeline:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data about the timeline."""
-        return {"slices": self.slices, "commands": len(self.log.cycles), "first_cycle": self.log.first,
-                "last_cycle": self.log.last, "truncated": self.log.truncated}
+        return {
+            "slices": self.slices,
+            "commands": len(self.log.cycles),
+            "first_cycle": self.log.first,
+            "last_cycle": self.log.last,
+            "truncated": self.log.truncated,
+        }
 
 
 def timeline(log: IssueLog, title: str, limit: int | None = None) -> Timeline:
@@ -88,7 +93,9 @@ def chrome_trace(view: Timeline) -> str:
 
     def meta(kind: str, process: int, thread: int, key: str, value: str | int) -> None:
         where = f', "tid": {thread}' if thread else ""
-        events.append(f'{{"ph": "M", "pid": {process}{where}, "name": "{kind}", "args": {{"{key}": {json.dumps(value)}}}}}')
+        events.append(
+            f'{{"ph": "M", "pid": {process}{where}, "name": "{kind}", "args": {{"{key}": {json.dumps(value)}}}}}'
+        )
 
     tracks = {view.title: {"stages": view.stages}} if view.stages else {}
     for process, (name, threads) in enumerate((tracks | view.tracks).items(), 1):
@@ -99,12 +106,21 @@ def chrome_trace(view: Timeline) -> str:
             meta("thread_sort_index", process, thread, "sort_index", thread)
             for first, cycles, label, category, details in slices:
                 more = "".join(f', "{key}": {json.dumps(value)}' for key, value in details.items())
-                events.append(f'{{"ph": "X", "pid": {process}, "tid": {thread}, "ts": {round(first * scale, 6)}, '
-                              f'"dur": {round(cycles * scale, 6)}, "name": {json.dumps(label)}, "cat": "{category}", '
-                              f'"args": {{"cycle": {first}, "cycles": {cycles}{more}}}}}')
-    head = {"displayTimeUnit": "ns", "otherData": {"title": view.title, "memory": log.memory.name, **view.as_dict(),
-                                                   "clock_ps": log.memory.clock_ps,
-                                                   "time": "1 us shown is 1 ns of the memory"}}
+                events.append(
+                    f'{{"ph": "X", "pid": {process}, "tid": {thread}, "ts": {round(first * scale, 6)}, '
+                    f'"dur": {round(cycles * scale, 6)}, "name": {json.dumps(label)}, "cat": "{category}", '
+                    f'"args": {{"cycle": {first}, "cycles": {cycles}{more}}}}}'
+                )
+    head = {
+        "displayTimeUnit": "ns",
+        "otherData": {
+            "title": view.title,
+            "memory": log.memory.name,
+            **view.as_dict(),
+            "clock_ps": log.memory.clock_ps,
+            "time": "1 us shown is 1 ns of the memory",
+        },
+    }
     return json.dumps(head)[:-1] + ',\n"traceEvents": [\n' + ",\n".join(events) + "\n]}\n"
 
 
@@ -127,8 +143,15 @@ def _limited(log: IssueLog, limit: int) -> tuple[IssueLog, list[list[int]]]:
             return log, groups
         cut = int(log.cycles[np.searchsorted(total, limit, "right")])
         stop = int(np.searchsorted(log.cycles, cut))
-        log = replace(log, cycles=log.cycles[:stop], masks=log.masks[:stop], targets=log.targets[:stop],
-                      rows=log.rows[:stop], last=cut - 1, truncated=True)
+        log = replace(
+            log,
+            cycles=log.cycles[:stop],
+            masks=log.masks[:stop],
+            targets=log.targets[:stop],
+            rows=log.rows[:stop],
+            last=cut - 1,
+            truncated=True,
+        )
 
 
 def _alike_channels(log: IssueLog) -> list[list[int]]:
@@ -162,12 +185,13 @@ def _buses(log: IssueLog, places: np.ndarray) -> Iterator[tuple[str, list[Slice]
     names, tables = list(log.memory.commands), log.tables
     lanes: dict[str, list[Slice]] = {name: [] for name in (_BUSES[:2] if log.memory.dual_issue else _BUSES[2:])}
     commands, targets = log.commands[places].tolist(), log.targets[places].tolist()
-    for cycle, number, target, row in zip(log.cycles[places].tolist(), commands, targets, log.rows[places].tolist(),
-                                          strict=True):
+    for cycle, number, target, row in zip(
+        log.cycles[places].tolist(), commands, targets, log.rows[places].tolist(), strict=True
+    ):
         command = log.memory.commands[names[number]]
         details: dict[str, Any] = {}
         if command.row != "none":
-            banks = tables.bank[tables.bank_start[target]:tables.bank_start[target + 1]]
+            banks = tables.bank[tables.bank_start[target] : tables.bank_start[target + 1]]
             details["banks"] = str(banks[0]) if len(banks) == 1 else f"{len(banks)} from {banks[0]}"
         if command.has_row:
             details["row"] = row
@@ -189,7 +213,7 @@ def _banks(log: IssueLog, places: np.ndarray) -> Iterator[tuple[list[int], list[
     seen: dict[int, list[int]] = {}
     for target in np.unique(targets).tolist():
         if log.memory.commands[names[tables.command[target]]].row != "none":
-            for bank in tables.bank[tables.bank_start[target]:tables.bank_start[target + 1]].tolist():
+            for bank in tables.bank[tables.bank_start[target] : tables.bank_start[target + 1]].tolist():
                 seen.setdefault(bank, []).append(target)
     groups: dict[tuple[int, ...], list[int]] = {}
     for bank in sorted(seen):
@@ -202,19 +226,26 @@ def _banks(log: IssueLog, places: np.ndarray) -> Iterator[tuple[list[int], list[
 def _bank(log: IssueLog, places: np.ndarray) -> list[Slice]:
     memory, names = log.memory, list(log.memory.commands)
     out: list[Slice] = []
-    opened: tuple[int, int] | None = None       # since when, which row
-    run: list[Any] = []                         # accesses close to each other: command, row, first, last, number
-    until = 0                                   # end of the last access
+    opened: tuple[int, int] | None = None  # since when, which row
+    run: list[Any] = []  # accesses close to each other: command, row, first, last, number
+    until = 0  # end of the last access
     access = max(memory.bank_cycles, 1)
     cycles = log.cycles[places].tolist()
-    stop = log.last + 1                         # nothing is shown from here on
+    stop = log.last + 1  # nothing is shown from here on
     nexts = [*cycles[1:], stop]
 
     def flush() -> None:
         if run:
             name, row, first, last, number = run
-            out.append((first, min(last + access, stop) - first, name if number == 1 else f"{name} x{number}", "column",
-                        {"command": name, "row": row, "accesses": number}))
+            out.append(
+                (
+                    first,
+                    min(last + access, stop) - first,
+                    name if number == 1 else f"{name} x{number}",
+                    "column",
+                    {"command": name, "row": row, "accesses": number},
+                )
+            )
             run.clear()
 
     def close(at: int) -> None:
@@ -225,8 +256,9 @@ def _bank(log: IssueLog, places: np.ndarray) -> list[Slice]:
             out.append((opened[0], end - opened[0], f"row {opened[1]}", "row", {"row": opened[1]}))
             opened = None
 
-    for cycle, following, number, row in zip(cycles, nexts, log.commands[places].tolist(), log.rows[places].tolist(),
-                                             strict=True):
+    for cycle, following, number, row in zip(
+        cycles, nexts, log.commands[places].tolist(), log.rows[places].tolist(), strict=True
+    ):
         command = memory.commands[names[number]]
         if command.row == "opens":
             close(cycle)
@@ -248,8 +280,15 @@ def _bank(log: IssueLog, places: np.ndarray) -> list[Slice]:
         else:
             close(cycle)
             span = command.latency if command.row == "closed" else _shortest(memory, command, "opens")
-            out.append((cycle, max(min(span, following - cycle), 1), command.name,
-                        "refresh" if command.row == "closed" else "precharge", {}))
+            out.append(
+                (
+                    cycle,
+                    max(min(span, following - cycle), 1),
+                    command.name,
+                    "refresh" if command.row == "closed" else "precharge",
+                    {},
+                )
+            )
     close(log.last)
     return _nested(out)
 
@@ -274,7 +313,12 @@ def _nested(slices: list[Slice]) -> list[Slice]:
 
 def _shortest(memory: Memory, command: MemoryCommand, rule: str) -> int:
     """Cycles from a command to the next command with row rule ``rule``, by the shortest constraint between them."""
-    cycles = [c.cycles for c in memory.constraints
-              if command.name in c.from_ and any(memory.commands[name].row == rule for name in c.to) and c.window == 1
-              and c.between == "same"]
+    cycles = [
+        c.cycles
+        for c in memory.constraints
+        if command.name in c.from_
+        and any(memory.commands[name].row == rule for name in c.to)
+        and c.window == 1
+        and c.between == "same"
+    ]
     return min(cycles, default=1)

@@ -31,7 +31,7 @@ class Schedule:
     ops: array = field(default_factory=lambda: array("i"))
     cycles: array = field(default_factory=lambda: array("q"))
     repeats: dict[int, tuple[int, int, int, int]] = field(default_factory=dict)
-    counts: dict[tuple[tuple[int, ...], int, int], int] = field(default_factory=dict)     # of repeated parts
+    counts: dict[tuple[tuple[int, ...], int, int], int] = field(default_factory=dict)  # of repeated parts
 
     def numbers(self, op: str, automatic: bool | None) -> tuple[int, ...]:
         number = self.names.index(op)
@@ -50,7 +50,7 @@ class Schedule:
             low = np.searchsorted(jumps, first)
             high = np.searchsorted(jumps, stop)
             for jump in [*jumps[low:high], stop]:
-                pieces.append(cycles[where[np.searchsorted(where, first):np.searchsorted(where, jump)]])
+                pieces.append(cycles[where[np.searchsorted(where, first) : np.searchsorted(where, jump)]])
                 if jump < stop:
                     begin, end, times, period = self.repeats[jump]
                     if self.count(numbers, begin, end):

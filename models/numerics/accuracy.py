@@ -110,9 +110,15 @@ def _errors(got: np.ndarray, y: Exact, fmt: FloatFormat) -> np.ndarray:
     return np.abs(np.ldexp(mantissa, np.clip(e - last, -1060, 1000)) - np.ldexp(high, reach) - np.ldexp(low, reach))
 
 
-def ulp_errors(function: Callable[[np.ndarray], np.ndarray], fmt: FloatFormat,
-               reference: Callable[[np.ndarray], Exact | np.ndarray], *, inputs: np.ndarray | None = None,
-               special: Mapping[int, int] | None = None, result: FloatFormat | None = None) -> dict[str, Any]:
+def ulp_errors(
+    function: Callable[[np.ndarray], np.ndarray],
+    fmt: FloatFormat,
+    reference: Callable[[np.ndarray], Exact | np.ndarray],
+    *,
+    inputs: np.ndarray | None = None,
+    special: Mapping[int, int] | None = None,
+    result: FloatFormat | None = None,
+) -> dict[str, Any]:
     """Errors of a function of one number against the exact function.
 
     Parameters

@@ -21,8 +21,11 @@ def interpolate(a: np.ndarray, table: TableInterpolation) -> np.ndarray:
     f = decode(bits, fmt)
     shift = f.exponent - fmt.bias - fmt.fraction_bits + table.position_bits
     outside = f.exponent >= fmt.bias + table.limit_bits  # limit and -limit count as outside; -limit is corrected below
-    magnitude = np.where(shift >= 0, f.significand << np.clip(shift, 0, table.position_bits + table.limit_bits),
-                         f.significand >> np.clip(-shift, 0, 62))
+    magnitude = np.where(
+        shift >= 0,
+        f.significand << np.clip(shift, 0, table.position_bits + table.limit_bits),
+        f.significand >> np.clip(-shift, 0, 62),
+    )
     lowest = (f.sign == 1) & (bits & ~fmt.sign_mask == fmt.bias + table.limit_bits << fmt.fraction_bits)
     outside = outside & ~lowest
     position = np.where(f.sign == 1, -magnitude, magnitude) + (table.limit << table.position_bits)

@@ -43,8 +43,11 @@ class Accumulator:
 
     @classmethod
     def zeros(cls, shape: tuple[int, ...], window: AlignedWindow) -> Accumulator:
-        return cls(np.zeros(shape, np.int64), np.full(shape, window.floor, np.int64),
-                   *(np.zeros(shape, bool) for _ in range(3)))
+        return cls(
+            np.zeros(shape, np.int64),
+            np.full(shape, window.floor, np.int64),
+            *(np.zeros(shape, bool) for _ in range(3)),
+        )
 
 
 def exact_products(a: np.ndarray, b: np.ndarray, io: FloatFormat) -> Products:
@@ -54,8 +57,13 @@ def exact_products(a: np.ndarray, b: np.ndarray, io: FloatFormat) -> Products:
     nan = x.nan | y.nan | (x.inf & zero_y) | (y.inf & zero_x)
     inf = (x.inf | y.inf) & ~nan
     dead = zero_x | zero_y | x.inf | y.inf | nan
-    return Products(x.sign ^ y.sign, np.where(dead, 0, x.significand * y.significand),
-                    np.where(dead, 0, x.exponent + y.exponent), inf, nan)
+    return Products(
+        x.sign ^ y.sign,
+        np.where(dead, 0, x.significand * y.significand),
+        np.where(dead, 0, x.exponent + y.exponent),
+        inf,
+        nan,
+    )
 
 
 def aligned_add(state: Accumulator, products: Products, window: AlignedWindow, *, axis: int | None = None) -> None:
@@ -71,8 +79,9 @@ def aligned_add(state: Accumulator, products: Products, window: AlignedWindow, *
         term, flags = term.sum(axis=axis), [np.any(flag, axis=axis) for flag in flags]
     state.value = (state.value >> np.minimum(grown - state.exponent, 62)) + term
     state.exponent = grown
-    state.nan, state.positive, state.negative = (old | new for old, new in zip(
-        (state.nan, state.positive, state.negative), flags, strict=True))
+    state.nan, state.positive, state.negative = (
+        old | new for old, new in zip((state.nan, state.positive, state.negative), flags, strict=True)
+    )
 
 
 def preload(bits: np.ndarray, fmt: FloatFormat, window: AlignedWindow) -> Accumulator:
@@ -83,8 +92,9 @@ def preload(bits: np.ndarray, fmt: FloatFormat, window: AlignedWindow) -> Accumu
     value = np.where(f.sign == 1, -value, value)
     exponent = np.where(f.inf | f.nan, window.floor, f.exponent - fmt.bias - fmt.fraction_bits - left - window.unit)
     grown = np.maximum(exponent, window.floor)
-    return Accumulator(value >> np.minimum(grown - exponent, 62), grown, f.nan,
-                       f.inf & (f.sign == 0), f.inf & (f.sign == 1))
+    return Accumulator(
+        value >> np.minimum(grown - exponent, 62), grown, f.nan, f.inf & (f.sign == 0), f.inf & (f.sign == 1)
+    )
 
 
 def aligned_result(state: Accumulator, window: AlignedWindow) -> np.ndarray:

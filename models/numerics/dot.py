@@ -15,8 +15,16 @@ from ...constraints.formats import FP32, FloatFormat
 from . import ieee
 from .formats import bit_length, decode, round_to_format
 
-__all__ = ["DotAccumulation", "dot", "dot_stream", "dot_tree", "vector_add", "vector_mac", "vector_multiply",
-           "vector_scale"]
+__all__ = [
+    "DotAccumulation",
+    "dot",
+    "dot_stream",
+    "dot_tree",
+    "vector_add",
+    "vector_mac",
+    "vector_multiply",
+    "vector_scale",
+]
 
 #: Products in a block: its arrays stay in the second-level cache.
 BLOCK = 1 << 14
@@ -24,8 +32,16 @@ BLOCK = 1 << 14
 ZERO, SPECIAL = -(1 << 16), 1 << 20
 
 
-def dot(a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: FloatFormat = FP32,
-        window: int | str | None = None, flush_to_zero: bool = False) -> np.ndarray:
+def dot(
+    a: Any,
+    b: Any,
+    acc: Any = None,
+    *,
+    fmt: FloatFormat,
+    result: FloatFormat = FP32,
+    window: int | str | None = None,
+    flush_to_zero: bool = False,
+) -> np.ndarray:
     """Fused dot products along the last axis, plus ``acc``: rounded once to nearest, ties to even.
 
     Products are exact. Every term is aligned to the largest term, and its magnitude is cut towards zero where it leaves
@@ -69,8 +85,18 @@ def dot(a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: FloatForma
     return out.reshape(shape)
 
 
-def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, result: FloatFormat = FP32,
-               window: int | str | None = None, beats: int = 1024, flush_to_zero: bool = False) -> np.ndarray:
+def dot_stream(
+    a: Any,
+    b: Any,
+    first: Any,
+    last: Any,
+    *,
+    fmt: FloatFormat,
+    result: FloatFormat = FP32,
+    window: int | str | None = None,
+    beats: int = 1024,
+    flush_to_zero: bool = False,
+) -> np.ndarray:
     """Results of a :class:`DotAccumulator` for a stream of beats.
 
     Parameters
@@ -92,8 +118,10 @@ def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, resul
     a, b = np.asarray(a, np.int64), np.asarray(b, np.int64)
     begins, ends = np.asarray(first, bool).copy(), np.asarray(last, bool)
     if a.ndim != 2 or a.shape != b.shape or begins.shape != a.shape[:1] or ends.shape != a.shape[:1]:
-        raise ValueError(f"Operands must have the shapes (m, n), (m, n), (m,) and (m,), not {a.shape}, {b.shape}, "
-                         f"{begins.shape} and {ends.shape}")
+        raise ValueError(
+            f"Operands must have the shapes (m, n), (m, n), (m,) and (m,), not {a.shape}, {b.shape}, "
+            f"{begins.shape} and {ends.shape}"
+        )
     geometry = dot_window(fmt, result, a.shape[1], window, beats=beats)
     out = np.zeros(len(a), np.int64)
     if len(a):
@@ -108,7 +136,7 @@ def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, resul
         state = DotAccumulation(len(starts), geometry, flush_to_zero=flush_to_zero)
         for beat in range(lengths[0]):
             state.shorten(int(np.count_nonzero(lengths > beat)))
-            at = starts[:state.count] + beat
+            at = starts[: state.count] + beat
             rows = max(BLOCK // a.shape[1], 1)
             for low in range(0, state.count, rows):
                 part = slice(low, min(low + rows, state.count))
@@ -119,16 +147,18 @@ def dot_stream(a: Any, b: Any, first: Any, last: Any, *, fmt: FloatFormat, resul
     return out[ends]
 
 
-def dot_tree(a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: FloatFormat | None = None,
-             flush_to_zero: bool = False) -> np.ndarray:
+def dot_tree(
+    a: Any, b: Any, acc: Any = None, *, fmt: FloatFormat, result: FloatFormat | None = None, flush_to_zero: bool = False
+) -> np.ndarray:
     """Dot products along the last axis by rounded products and a tree of rounded sums, neighbours first; ``acc`` last.
 
     The factors are converted to ``result`` (None: ``fmt``). Every product and sum is rounded in this format. If the
     number of terms is odd, the last term waits for the next level. Shapes are as for :func:`dot`.
     """
     result = fmt if result is None else result
-    x, y = (ieee.convert(n, fmt, result, flush_to_zero=flush_to_zero) if fmt != result else np.asarray(n)
-            for n in (a, b))
+    x, y = (
+        ieee.convert(n, fmt, result, flush_to_zero=flush_to_zero) if fmt != result else np.asarray(n) for n in (a, b)
+    )
     terms = ieee.multiply(x, y, result, flush_to_zero=flush_to_zero)
     while terms.shape[-1] > 1:
         even = terms.shape[-1] // 2 * 2
@@ -153,8 +183,16 @@ def vector_scale(s: Any, x: Any, *, fmt: FloatFormat, flush_to_zero: bool = Fals
     return ieee.multiply(np.asarray(s)[..., None], x, fmt, flush_to_zero=flush_to_zero)
 
 
-def vector_mac(s: Any, x: Any, acc: Any, *, fmt: FloatFormat, result: FloatFormat | None = None, fused: bool = True,
-               flush_to_zero: bool = False) -> np.ndarray:
+def vector_mac(
+    s: Any,
+    x: Any,
+    acc: Any,
+    *,
+    fmt: FloatFormat,
+    result: FloatFormat | None = None,
+    fused: bool = True,
+    flush_to_zero: bool = False,
+) -> np.ndarray:
     """``s * x + acc``: numbers of shape ``(...)`` times vectors of shape ``(..., n)`` in ``fmt``, added to vectors in
     ``result`` (None: ``fmt``).
 
@@ -240,8 +278,9 @@ class DotAccumulation:
             terms = _place(product, window.left, distance).sum(axis=0, dtype=np.int64)
             value = self.value[part] >> np.minimum(grown - old, 62)
             if addend is not None:
-                value = value + _place(addend[0].astype(np.int64), window.addend_left,
-                                       np.minimum(grown - addend[1], 62))
+                value = value + _place(
+                    addend[0].astype(np.int64), window.addend_left, np.minimum(grown - addend[1], 62)
+                )
         self.value[part] = value + terms
         self.exponent[part] = grown
         minus = np.bitwise_and.reduce(a ^ b, axis=0) & fmt.sign_mask != 0
@@ -295,8 +334,10 @@ def _fields(bits: np.ndarray, fmt: FloatFormat, flush_to_zero: bool) -> tuple[np
     zero = f.significand >> fmt.fraction_bits == 0 if flush_to_zero else f.significand == 0
     special = f.inf | f.nan
     significand = np.where(zero | special, 0, f.significand)
-    return (np.where(f.sign == 1, -significand, significand),
-            np.where(special, SPECIAL, np.where(zero, ZERO, f.exponent)))
+    return (
+        np.where(f.sign == 1, -significand, significand),
+        np.where(special, SPECIAL, np.where(zero, ZERO, f.exponent)),
+    )
 
 
 def _place(term: np.ndarray, left: int, distance: np.ndarray) -> np.ndarray:

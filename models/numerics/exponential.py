@@ -14,8 +14,15 @@ from .ieee import fma, from_integer, to_integer
 __all__ = ["exponential", "negative_difference", "negative_exp", "negative_power", "softmax_exp"]
 
 
-def exponential(a: np.ndarray, fmt: FloatFormat, *, variant: str = "faithful", order: int = 10, range_reduced: bool = False,
-                flush_to_zero: bool = False) -> np.ndarray:
+def exponential(
+    a: np.ndarray,
+    fmt: FloatFormat,
+    *,
+    variant: str = "faithful",
+    order: int = 10,
+    range_reduced: bool = False,
+    flush_to_zero: bool = False,
+) -> np.ndarray:
     """Bits of ``e**a`` for an int64 array of bits of ``fmt``.
 
     ``variant="faithful"``: the result is less than a unit in the last place from the exact exponential. It never falls,
@@ -64,8 +71,9 @@ def _taylor(a: np.ndarray, fmt: FloatFormat, order: int, range_reduced: bool, fl
     constants = taylor_constants(fmt, order, range_reduced)
 
     def step(x: np.ndarray, y: np.ndarray | int, z: np.ndarray | int) -> np.ndarray:
-        return fma(x, np.broadcast_to(np.int64(y), x.shape), np.broadcast_to(np.int64(z), x.shape), fmt,
-                   flush_to_zero=flush)
+        return fma(
+            x, np.broadcast_to(np.int64(y), x.shape), np.broadcast_to(np.int64(z), x.shape), fmt, flush_to_zero=flush
+        )
 
     rest, quotient = a, np.zeros(a.shape, np.int64)
     f = decode(a, fmt)
@@ -109,8 +117,7 @@ def negative_difference(maximum: np.ndarray, value: np.ndarray, fmt: FloatFormat
     bits = table.integer_bits + table.fraction_bits
     shift = top - fmt.bias - fmt.fraction_bits - guard + table.fraction_bits
     left = np.clip(shift, 0, bits)
-    fixed = np.where(shift >= 0, np.minimum(difference, (1 << bits) - 1) << left,
-                     difference >> np.clip(-shift, 0, 62))
+    fixed = np.where(shift >= 0, np.minimum(difference, (1 << bits) - 1) << left, difference >> np.clip(-shift, 0, 62))
     return np.minimum(fixed, (1 << bits) - 1)
 
 

@@ -37,9 +37,13 @@ def decode(bits: np.ndarray, fmt: FloatFormat) -> Fields:
     fraction = bits & ((1 << fmt.fraction_bits) - 1)
     exponent = bits >> fmt.fraction_bits & fmt.exponent_max
     special = exponent == fmt.exponent_max
-    return Fields(bits >> (fmt.width - 1) & 1, np.maximum(exponent, 1),
-                  fraction | np.where(exponent != 0, 1 << fmt.fraction_bits, 0),
-                  special & (fraction == 0), special & (fraction != 0))
+    return Fields(
+        bits >> (fmt.width - 1) & 1,
+        np.maximum(exponent, 1),
+        fraction | np.where(exponent != 0, 1 << fmt.fraction_bits, 0),
+        special & (fraction == 0),
+        special & (fraction != 0),
+    )
 
 
 def to_float64(bits: np.ndarray, fmt: FloatFormat) -> np.ndarray:
@@ -55,8 +59,9 @@ def bit_length(value: np.ndarray) -> np.ndarray:
     value = np.asarray(value, np.int64)
     high = value >> 31
     # Both halves are exact in binary64, so the exponent that frexp gives is the length.
-    return np.where(high != 0, 31 + np.frexp(high.astype(np.float64))[1],
-                    np.frexp((value & 0x7FFFFFFF).astype(np.float64))[1]).astype(np.int64)
+    return np.where(
+        high != 0, 31 + np.frexp(high.astype(np.float64))[1], np.frexp((value & 0x7FFFFFFF).astype(np.float64))[1]
+    ).astype(np.int64)
 
 
 def round_to_format(sign: np.ndarray, magnitude: np.ndarray, exponent: np.ndarray, fmt: FloatFormat) -> np.ndarray:

@@ -21,8 +21,22 @@ import numpy as np
 from ...constraints.formats import FloatFormat
 from .formats import bit_length, decode, order_key, round_to_format
 
-__all__ = ["add", "compare", "convert", "divide", "fma", "from_integer", "is_nan", "maximum", "minimum", "multiply",
-           "round_to_integral", "square_root", "subtract", "to_integer"]
+__all__ = [
+    "add",
+    "compare",
+    "convert",
+    "divide",
+    "fma",
+    "from_integer",
+    "is_nan",
+    "maximum",
+    "minimum",
+    "multiply",
+    "round_to_integral",
+    "square_root",
+    "subtract",
+    "to_integer",
+]
 
 #: Items that are processed at a time: a dozen arrays of them stay in a core's cache.
 BLOCK = 8192
@@ -56,8 +70,9 @@ def subtract(a: Any, b: Any, fmt: FloatFormat, *, flush_to_zero: bool = False) -
     return add(a, b, fmt, subtract=True, flush_to_zero=flush_to_zero)
 
 
-def fma(a: Any, b: Any, c: Any, fmt: FloatFormat, *, acc: FloatFormat | None = None,
-        flush_to_zero: bool = False) -> np.ndarray:
+def fma(
+    a: Any, b: Any, c: Any, fmt: FloatFormat, *, acc: FloatFormat | None = None, flush_to_zero: bool = False
+) -> np.ndarray:
     """a b + c, rounded once; c and the result are in ``acc`` (None: ``fmt``)."""
     acc = acc or fmt
     if not (_binary64(fmt) and _binary64(acc)):
@@ -189,6 +204,7 @@ def _choose(a: np.ndarray, b: np.ndarray, first: np.ndarray, fmt: FloatFormat) -
 
 def compare(a: Any, b: Any, fmt: FloatFormat) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Bool arrays ``(less, equal, greater, unordered)``, exactly one of them true; zeros are equal."""
+
     def block(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         unordered = is_nan(a, fmt) | is_nan(b, fmt)
         below, above = order_key(a, fmt), order_key(b, fmt)
@@ -209,9 +225,17 @@ def _blocks(function: Callable[..., np.ndarray], *arrays: Any) -> np.ndarray:
         if array.dtype.kind not in "iu":
             raise TypeError(f"Bit patterns must be integers, not {array.dtype}")
     flags: Any = [["readonly"]] * len(operands) + [["writeonly", "allocate"]]
-    with np.nditer([*operands, None], ["external_loop", "buffered", "zerosize_ok"], flags,
-                   [np.dtype(np.int64)] * len(flags), casting="unsafe", buffersize=BLOCK) as blocks, \
-            np.errstate(all="ignore"):
+    with (
+        np.nditer(
+            [*operands, None],
+            ["external_loop", "buffered", "zerosize_ok"],
+            flags,
+            [np.dtype(np.int64)] * len(flags),
+            casting="unsafe",
+            buffersize=BLOCK,
+        ) as blocks,
+        np.errstate(all="ignore"),
+    ):
         for *block, result in blocks:
             result[...] = function(*block)
         return blocks.operands[-1]
@@ -226,7 +250,7 @@ def _values(bits: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
     magnitude = bits & (fmt.sign_mask - 1)
     # The exponent field at its place in binary64: a number 2**(1023 - bias) times too small, subnormals included.
     with np.errstate(invalid="ignore"):  # patterns like a NaN of binary64 are handled below
-        value = (magnitude << (52 - fmt.fraction_bits)).view(np.float64) * 2.0**(1023 - fmt.bias)
+        value = (magnitude << (52 - fmt.fraction_bits)).view(np.float64) * 2.0 ** (1023 - fmt.bias)
     if flush:
         value[magnitude < fmt.smallest_normal] = 0.0
     special = magnitude >= fmt.infinity
@@ -262,13 +286,13 @@ def _round(value: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
     packed >>= drop
     packed -= (1023 - fmt.bias) << fmt.fraction_bits
     np.minimum(packed, fmt.infinity, out=packed)
-    tiny = magnitude.view(np.float64) < 2.0**(1 - fmt.bias)
+    tiny = magnitude.view(np.float64) < 2.0 ** (1 - fmt.bias)
     if tiny.any():
         if flush:
             packed[tiny] = 0
         else:
             # Added to a number whose last bit has the weight of the format's, binary64 rounds to that grid by itself.
-            grid = np.float64(2.0**(fmt.lsb_exponent + 52))
+            grid = np.float64(2.0 ** (fmt.lsb_exponent + 52))
             np.copyto(packed, (magnitude.view(np.float64) + grid).view(np.int64) - grid.view(np.int64), where=tiny)
     bits = bits >> (64 - fmt.width)
     bits &= fmt.sign_mask
@@ -311,16 +335,19 @@ def _product(a: _Number, b: _Number) -> _Number:
     """Exact product, of 56 bits at most."""
     zero = ((a.magnitude == 0) & ~a.inf) | ((b.magnitude == 0) & ~b.inf)
     inf = a.inf | b.inf
-    return _Number(a.sign ^ b.sign, a.magnitude * b.magnitude, a.exponent + b.exponent, inf,
-                   a.nan | b.nan | (inf & zero))
+    return _Number(
+        a.sign ^ b.sign, a.magnitude * b.magnitude, a.exponent + b.exponent, inf, a.nan | b.nan | (inf & zero)
+    )
 
 
 def _leading(number: _Number, length: int) -> _Number:
     """The same number with a magnitude of ``length`` bits (0 stays 0, far below every other number)."""
     left = length - bit_length(number.magnitude)
     zero = number.magnitude == 0
-    return number._replace(magnitude=number.magnitude << np.where(zero, 0, left),
-                           exponent=np.where(zero, -(1 << 20), number.exponent - left))
+    return number._replace(
+        magnitude=number.magnitude << np.where(zero, 0, left),
+        exponent=np.where(zero, -(1 << 20), number.exponent - left),
+    )
 
 
 def _sum(a: _Number, b: _Number) -> _Number:
@@ -331,15 +358,21 @@ def _sum(a: _Number, b: _Number) -> _Number:
     swap = b.exponent > a.exponent
     (a_sign, a_magnitude, exponent), (b_sign, b_magnitude, low) = (
         tuple(np.where(swap, y, x) for x, y in zip(first[:3], second[:3], strict=True))
-        for first, second in ((a, b), (b, a)))
+        for first, second in ((a, b), (b, a))
+    )
     right = np.minimum(exponent - low, 62)
     rest = b_magnitude & ((np.int64(1) << right) - 1)
     b_magnitude = b_magnitude >> right | (rest != 0)
     total = a_magnitude + np.where(a_sign == b_sign, b_magnitude, -b_magnitude)
     sign = np.where(total == 0, a_sign & b_sign, a_sign ^ (total < 0))
     inf = a.inf | b.inf
-    return _Number(np.where(inf, np.where(a.inf, a.sign, b.sign), sign), np.abs(total), exponent, inf,
-                   a.nan | b.nan | (a.inf & b.inf & (a.sign != b.sign)))
+    return _Number(
+        np.where(inf, np.where(a.inf, a.sign, b.sign), sign),
+        np.abs(total),
+        exponent,
+        inf,
+        a.nan | b.nan | (a.inf & b.inf & (a.sign != b.sign)),
+    )
 
 
 def _multiply_integers(a: np.ndarray, b: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
@@ -350,8 +383,9 @@ def _add_integers(a: np.ndarray, b: np.ndarray, fmt: FloatFormat, flush: bool) -
     return _finish(_sum(_number(a, fmt, flush), _number(b, fmt, flush)), fmt, flush)
 
 
-def _fma_integers(a: np.ndarray, b: np.ndarray, c: np.ndarray, fmt: FloatFormat, acc: FloatFormat,
-                  flush: bool) -> np.ndarray:
+def _fma_integers(
+    a: np.ndarray, b: np.ndarray, c: np.ndarray, fmt: FloatFormat, acc: FloatFormat, flush: bool
+) -> np.ndarray:
     product = _product(_number(a, fmt, flush), _number(b, fmt, flush))
     return _finish(_sum(product, _number(c, acc, flush)), acc, flush)
 
@@ -365,9 +399,17 @@ def _divide_integers(a: np.ndarray, b: np.ndarray, fmt: FloatFormat, flush: bool
     # At least p + 2 bits of quotient, and one that stands for the remainder.
     extra = fmt.precision + 2
     quotient, rest = np.divmod(x.magnitude << extra, np.maximum(y.magnitude, 1))
-    return _finish(_Number(sign, np.where(by_zero | divisor.inf, 0, quotient << 1 | (rest != 0)),
-                           x.exponent - y.exponent - extra - 1, dividend.inf | by_zero,
-                           dividend.nan | divisor.nan | (dividend.inf & divisor.inf) | (none & by_zero)), fmt, flush)
+    return _finish(
+        _Number(
+            sign,
+            np.where(by_zero | divisor.inf, 0, quotient << 1 | (rest != 0)),
+            x.exponent - y.exponent - extra - 1,
+            dividend.inf | by_zero,
+            dividend.nan | divisor.nan | (dividend.inf & divisor.inf) | (none & by_zero),
+        ),
+        fmt,
+        flush,
+    )
 
 
 def _square_root_integers(a: np.ndarray, fmt: FloatFormat, flush: bool) -> np.ndarray:
@@ -378,6 +420,14 @@ def _square_root_integers(a: np.ndarray, fmt: FloatFormat, flush: bool) -> np.nd
     root = np.sqrt(radicand.astype(np.float64)).astype(np.int64)
     root -= root * root > radicand  # too large by one at most, and never too small: the root of a square is exact
     zero = number.magnitude == 0
-    return _finish(_Number(number.sign, np.where(zero, 0, root << 1 | (root * root != radicand)),
-                           (number.exponent - extra) // 2 - 1, number.inf,
-                           number.nan | ((number.sign == 1) & ~(zero & ~number.inf))), fmt, flush)
+    return _finish(
+        _Number(
+            number.sign,
+            np.where(zero, 0, root << 1 | (root * root != radicand)),
+            (number.exponent - extra) // 2 - 1,
+            number.inf,
+            number.nan | ((number.sign == 1) & ~(zero & ~number.inf)),
+        ),
+        fmt,
+        flush,
+    )

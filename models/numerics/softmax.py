@@ -19,8 +19,17 @@ from .exponential import negative_exp, softmax_exp
 from .formats import decode, order_key, to_float64
 from .ieee import _decoder, _round, is_nan
 
-__all__ = ["SoftmaxParts", "masked_scores", "row_maximum", "row_sum", "row_weights", "softmax", "softmax_parts",
-           "softmax_quotient", "softmax_reference"]
+__all__ = [
+    "SoftmaxParts",
+    "masked_scores",
+    "row_maximum",
+    "row_sum",
+    "row_weights",
+    "softmax",
+    "softmax_parts",
+    "softmax_quotient",
+    "softmax_reference",
+]
 
 
 class SoftmaxParts(NamedTuple):
@@ -63,7 +72,9 @@ def softmax(scores: np.ndarray, valid: np.ndarray | None = None, rule: SoftmaxRu
     return softmax_parts(scores, valid, rule).result[..., :tokens]
 
 
-def softmax_parts(scores: np.ndarray, valid: np.ndarray | None = None, rule: SoftmaxRule = INF2_SOFTMAX) -> SoftmaxParts:
+def softmax_parts(
+    scores: np.ndarray, valid: np.ndarray | None = None, rule: SoftmaxRule = INF2_SOFTMAX
+) -> SoftmaxParts:
     """All steps of :func:`softmax`."""
     given = masked_scores(scores, valid, rule)
     maximum = row_maximum(given, rule.score)
@@ -141,8 +152,8 @@ def row_sum(weights: np.ndarray, rule: SoftmaxRule) -> np.ndarray:
     sums = tree(terms.reshape(*terms.shape[:-1], -1, rule.groups, rule.lanes // rule.groups))  # (..., beats, groups)
     state = np.zeros((*sums.shape[:-2], chains, rule.groups), np.float32)
     for first in range(0, sums.shape[-2], chains):
-        part = sums[..., first:first + chains, :]
-        taken = state[..., :part.shape[-2], :]
+        part = sums[..., first : first + chains, :]
+        taken = state[..., : part.shape[-2], :]
         taken[...] = plus(taken, part)
     total = tree(tree(np.swapaxes(state, -1, -2)))
     bits = _round(np.atleast_1d(total.astype(np.float64)), acc, False).reshape(total.shape)
@@ -165,7 +176,7 @@ def _rounded(total: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     out += bits
     out &= np.uint32((1 << 32) - (1 << drop))
     value = out.view(np.float32)
-    value[value >= 2.0**(fmt.bias + 1)] = np.inf
+    value[value >= 2.0 ** (fmt.bias + 1)] = np.inf
     return value
 
 
@@ -191,13 +202,22 @@ def softmax_quotient(weights: np.ndarray, total: np.ndarray, rule: SoftmaxRule) 
     if rule.division == "exact" and io.precision + acc.precision < 50:
         with np.errstate(invalid="ignore", divide="ignore"):
             return _round(np.atleast_1d(_decoder(io, False)(weights) / _decoder(acc, False)(total)), io, False).reshape(
-                np.broadcast_shapes(weights.shape, total.shape))
+                np.broadcast_shapes(weights.shape, total.shape)
+            )
     p, s = decode(weights, io), decode(total, acc)
     bits, size = rule.quotient_bits, acc.precision
     factor = -(-(1 << size - 1 + bits) // np.maximum(s.significand, 1))
     product = p.significand * factor >> io.precision
-    value = np.ldexp(product.astype(np.float64), p.exponent - io.bias - io.fraction_bits + io.precision
-                     - (s.exponent - acc.bias - acc.fraction_bits) - (size - 1) - bits)
+    value = np.ldexp(
+        product.astype(np.float64),
+        p.exponent
+        - io.bias
+        - io.fraction_bits
+        + io.precision
+        - (s.exponent - acc.bias - acc.fraction_bits)
+        - (size - 1)
+        - bits,
+    )
     quotient = _round(np.atleast_1d(value), io, False).reshape(value.shape)
     quotient = np.where(s.inf, 0, quotient)
     return np.where(p.nan | s.nan | (s.significand == 0) & ~s.inf, io.nan, quotient)

@@ -24,8 +24,17 @@ from ...constraints.formats import FloatFormat
 from ..memory.compiled import compiled
 from .formats import decode, to_float64
 
-__all__ = ["Factors", "Lists", "Sum", "format_numbers", "mixtures", "pair_scores", "scores", "softmax_powers",
-           "table_numbers"]
+__all__ = [
+    "Factors",
+    "Lists",
+    "Sum",
+    "format_numbers",
+    "mixtures",
+    "pair_scores",
+    "scores",
+    "softmax_powers",
+    "table_numbers",
+]
 
 #: Exponents of zeros and of specials: below and above every sum of exponents of other numbers.
 ZERO, SPECIAL = -(1 << 16), 1 << 20
@@ -68,15 +77,31 @@ class Sum:
     def numbers(self) -> np.ndarray:
         """Left shift, right shift, unit, floor, and left shift of a preloaded significand."""
         window = self.window
-        return np.array([max(window.left, 0), max(-window.left, 0), window.unit, max(window.floor, 0),
-                         window.magnitude_bits - window.result.precision], np.int64)
+        return np.array(
+            [
+                max(window.left, 0),
+                max(-window.left, 0),
+                window.unit,
+                max(window.floor, 0),
+                window.magnitude_bits - window.result.precision,
+            ],
+            np.int64,
+        )
 
     @property
     def powers(self) -> np.ndarray:
         """``2**(-unit - exponent)`` for each exponent of an accumulator."""
-        most = max(2 * self.io.exponent_max, self.numbers[3],
-                   self.window.result.exponent_max - 1 - self.window.result.bias - self.window.result.fraction_bits
-                   - self.window.magnitude_bits + self.window.result.precision - self.window.unit)
+        most = max(
+            2 * self.io.exponent_max,
+            self.numbers[3],
+            self.window.result.exponent_max
+            - 1
+            - self.window.result.bias
+            - self.window.result.fraction_bits
+            - self.window.magnitude_bits
+            + self.window.result.precision
+            - self.window.unit,
+        )
         return np.ldexp(1.0, -int(self.numbers[2]) - np.arange(most + 1))
 
     def sizes(self, length: int) -> np.ndarray:
@@ -93,8 +118,18 @@ def format_numbers(fmt: FloatFormat) -> np.ndarray:
 
 def table_numbers(table: ExpTable, fmt: FloatFormat) -> np.ndarray:
     """Sizes of a table of exponentials for :func:`difference` and :func:`power`."""
-    return np.array([table.integer_bits, table.fraction_bits, table.index_bits, table.value_bits, table.constant,
-                     table.constant_bits, table.difference_guard(fmt)], np.int64)
+    return np.array(
+        [
+            table.integer_bits,
+            table.fraction_bits,
+            table.index_bits,
+            table.value_bits,
+            table.constant,
+            table.constant_bits,
+            table.difference_guard(fmt),
+        ],
+        np.int64,
+    )
 
 
 @lru_cache
@@ -201,18 +236,43 @@ def scores(q: Factors, k: Factors, counts: np.ndarray, how: Sum) -> np.ndarray:
     """
     out = np.zeros((len(q.bits), len(k.bits)), np.int64)
     turned = [np.ascontiguousarray(part.T) for part in (k.value, k.exponent)]
-    _scores(q.bits, q.value, q.exponent, q.odd, k.bits, *turned, k.odd, np.ascontiguousarray(counts, np.int64), how.numbers,
-            how.powers, format_numbers(how.window.result), format_numbers(how.io), how.lanes, how.sizes(q.bits.shape[-1]),
-            how.then == "add", out)
+    _scores(
+        q.bits,
+        q.value,
+        q.exponent,
+        q.odd,
+        k.bits,
+        *turned,
+        k.odd,
+        np.ascontiguousarray(counts, np.int64),
+        how.numbers,
+        how.powers,
+        format_numbers(how.window.result),
+        format_numbers(how.io),
+        how.lanes,
+        how.sizes(q.bits.shape[-1]),
+        how.then == "add",
+        out,
+    )
     return out
 
 
 def pair_scores(q: Factors, k: Factors, queries: np.ndarray, tokens: np.ndarray, how: Sum) -> np.ndarray:
     """Product of each query with one key: bits of shape ``(pairs,)``."""
     out = np.zeros(len(queries), np.int64)
-    _pairs(q.bits, k.bits, np.ascontiguousarray(queries, np.int64), np.ascontiguousarray(tokens, np.int64), how.numbers,
-           format_numbers(how.window.result), format_numbers(how.io), how.lanes, how.sizes(q.bits.shape[-1]),
-           how.then == "add", out)
+    _pairs(
+        q.bits,
+        k.bits,
+        np.ascontiguousarray(queries, np.int64),
+        np.ascontiguousarray(tokens, np.int64),
+        how.numbers,
+        format_numbers(how.window.result),
+        format_numbers(how.io),
+        how.lanes,
+        how.sizes(q.bits.shape[-1]),
+        how.then == "add",
+        out,
+    )
     return out
 
 
@@ -235,14 +295,39 @@ def mixtures(probabilities: np.ndarray, v: Factors, lists: Lists, how: Sum, tile
     starts = lists.tiles(size)
     slices = how.slices if isinstance(how.slices, int) else (1 << 62)
     out = np.zeros((starts[-1], v.bits.shape[-1]), np.int64)
-    _mixtures(p.bits, p.value, p.exponent, v.bits, v.value, v.exponent, v.odd, lists.tokens, lists.first, starts, size,
-              how.numbers, how.powers, format_numbers(how.window.result), format_numbers(how.io), how.lanes, slices,
-              how.then == "add", out)
+    _mixtures(
+        p.bits,
+        p.value,
+        p.exponent,
+        v.bits,
+        v.value,
+        v.exponent,
+        v.odd,
+        lists.tokens,
+        lists.first,
+        starts,
+        size,
+        how.numbers,
+        how.powers,
+        format_numbers(how.window.result),
+        format_numbers(how.io),
+        how.lanes,
+        slices,
+        how.then == "add",
+        out,
+    )
     return out
 
 
-def softmax_powers(values: np.ndarray, lists: Lists, tile: int | None, fmt: FloatFormat, table: ExpTable,
-                   nan_counts: bool, window: SumWindow | None = None) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def softmax_powers(
+    values: np.ndarray,
+    lists: Lists,
+    tile: int | None,
+    fmt: FloatFormat,
+    table: ExpTable,
+    nan_counts: bool,
+    window: SumWindow | None = None,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Largest score of each tile, ``exp(score - largest)`` of each token, and the sum of a tile's exponentials.
 
     Parameters
@@ -259,9 +344,23 @@ def softmax_powers(values: np.ndarray, lists: Lists, tile: int | None, fmt: Floa
     largest, total = np.zeros(starts[-1], np.int64), np.zeros(starts[-1], np.int64)
     numbers = table_numbers(table, fmt)
     sums = np.zeros(2, np.int64) if window is None else np.array([window.fraction_bits, 1], np.int64)
-    _softmax(np.ascontiguousarray(values, np.int64), lists.first, starts, size, format_numbers(fmt), format_numbers(io),
-             numbers, np.asarray(table.values, np.int64), np.asarray(table.slopes, np.int64), nan_counts, sums,
-             format_numbers(io if window is None else window.result), powers, largest, total)
+    _softmax(
+        np.ascontiguousarray(values, np.int64),
+        lists.first,
+        starts,
+        size,
+        format_numbers(fmt),
+        format_numbers(io),
+        numbers,
+        np.asarray(table.values, np.int64),
+        np.asarray(table.slopes, np.int64),
+        nan_counts,
+        sums,
+        format_numbers(io if window is None else window.result),
+        powers,
+        largest,
+        total,
+    )
     return largest, powers, total
 
 
@@ -320,7 +419,13 @@ def fields(bits, fmt):
     fraction = bits & ((np.int64(1) << fmt[0]) - 1)
     significand = fraction | (np.int64(1) << fmt[0] if field else np.int64(0))
     special = field == fmt[1]
-    return bits >> fmt[3] & 1, max(field, np.int64(1)), significand, special and fraction == 0, special and fraction != 0
+    return (
+        bits >> fmt[3] & 1,
+        max(field, np.int64(1)),
+        significand,
+        special and fraction == 0,
+        special and fraction != 0,
+    )
 
 
 @compiled
@@ -343,7 +448,7 @@ def added(a, b, fmt):
     wide = y << guard
     moved = wide >> min(gap, np.int64(62))
     if gap and (moved << min(gap, np.int64(62))) != wide:
-        moved |= 1              # stands for all bits that were shifted out
+        moved |= 1  # stands for all bits that were shifted out
     total = (x << guard) + (moved if sx == sy else -moved)
     if total == 0:
         return np.int64(0)
@@ -452,7 +557,7 @@ def _scores(qbits, qv, qe, qodd, kbits, kv, ke, kodd, counts, window, powers, fm
             n = min(counts[i] - start, BLOCK)
             if n <= 0:
                 continue
-            row = out[i, start:start + n]
+            row = out[i, start : start + n]
             if odd or qodd[i]:
                 for j in range(n):
                     row[j] = _pair(qbits[i], kbits[start + j], window, fmt, io, lanes, slices, adds)
@@ -477,7 +582,7 @@ def _scores(qbits, qv, qe, qodd, kbits, kv, ke, kodd, counts, window, powers, fm
                         grown[j] = exponent[j]
                     for lane in range(at, stop):
                         a = qe[i, lane]
-                        other = ke[lane, start:start + n]
+                        other = ke[lane, start : start + n]
                         for j in range(n):
                             grown[j] = max(grown[j], a + other[j])
                     changed = False
@@ -491,7 +596,7 @@ def _scores(qbits, qv, qe, qodd, kbits, kv, ke, kodd, counts, window, powers, fm
                             exponent[j] = grown[j]
                     for lane in range(at, stop):
                         factor = qv[i, lane]
-                        other = kv[lane, start:start + n]
+                        other = kv[lane, start : start + n]
                         for j in range(n):
                             value[j] += np.trunc(factor * other[j] * scale[j])
                     at = stop
@@ -501,8 +606,9 @@ def _scores(qbits, qv, qe, qodd, kbits, kv, ke, kodd, counts, window, powers, fm
 
 
 @compiled
-def _mixtures(pbits, pv, pe, vbits, vv, ve, vodd, tokens, first, starts, tile, window, powers, fmt, io, lanes, slices, adds,
-              out):
+def _mixtures(
+    pbits, pv, pe, vbits, vv, ve, vodd, tokens, first, starts, tile, window, powers, fmt, io, lanes, slices, adds, out
+):
     unit, floor = window[2], window[3]
     dim = vv.shape[1]
     value, scale = np.zeros(dim), np.zeros(dim)
@@ -560,7 +666,7 @@ def _mixtures(pbits, pv, pe, vbits, vv, ve, vodd, tokens, first, starts, tile, w
                     for n in range(low, stop):
                         factor = pv[n]
                         other = vv[tokens[n]]
-                        for d in range(dim):        # the value of an infinity or NaN is 0
+                        for d in range(dim):  # the value of an infinity or NaN is 0
                             value[d] += np.trunc(factor * other[d] * scale[d])
                     low = stop
                 for d in range(dim):
@@ -619,8 +725,9 @@ def power(scaled, io, numbers, values, slopes):
 
 
 @compiled
-def _softmax(values, first, starts, tile, fmt, io, numbers, table, slopes, nan_counts, sums, total_fmt, powers, largest,
-             total):
+def _softmax(
+    values, first, starts, tile, fmt, io, numbers, table, slopes, nan_counts, sums, total_fmt, powers, largest, total
+):
     sign_mask, mask = np.int64(1) << fmt[3], (np.int64(1) << (fmt[3] + 1)) - 1
     infinity = fmt[1] << fmt[0]
     nan = infinity | np.int64(1) << (fmt[0] - 1)
@@ -662,10 +769,9 @@ def _softmax(values, first, starts, tile, fmt, io, numbers, table, slopes, nan_c
                     else:
                         left = sums[0] - io[0]
                         sum_bits += (significand << max(left, np.int64(0))) >> min(
-                            io[4] - exponent + max(-left, np.int64(0)), np.int64(62))
+                            io[4] - exponent + max(-left, np.int64(0)), np.int64(62)
+                        )
             if sums[1]:
                 wrong = total_fmt[1] << total_fmt[0] | np.int64(1) << (total_fmt[0] - 1)
                 total[number] = wrong if bad else rounded(np.int64(0), sum_bits, -sums[0], total_fmt)
             low = high
-
-

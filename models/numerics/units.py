@@ -29,8 +29,22 @@ from .activation import interpolate
 from .dot import dot, dot_stream, dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
 from .exponential import exponential
 
-__all__ = ["fp_activation", "fp_add", "fp_compare", "fp_convert", "fp_div", "fp_dot", "fp_exp", "fp_fma", "fp_log",
-           "fp_mul", "fp_recip", "fp_rsqrt", "fp_sqrt", "fp_vector"]
+__all__ = [
+    "fp_activation",
+    "fp_add",
+    "fp_compare",
+    "fp_convert",
+    "fp_div",
+    "fp_dot",
+    "fp_exp",
+    "fp_fma",
+    "fp_log",
+    "fp_mul",
+    "fp_recip",
+    "fp_rsqrt",
+    "fp_sqrt",
+    "fp_vector",
+]
 
 Columns = tuple[np.ndarray, ...]
 
@@ -82,12 +96,32 @@ def fp_sqrt(config: FpSqrt, a: np.ndarray) -> Columns:
 def fp_dot(config: FpDot, a: np.ndarray, b: np.ndarray, *rest: np.ndarray) -> Columns:
     if config.variant == "accumulate":
         first, last = rest
-        return (dot_stream(a, b, first, last, fmt=config.fmt, result=config.acc, window=config.window_bits,
-                           beats=config.beats, flush_to_zero=config.flush_to_zero),)
+        return (
+            dot_stream(
+                a,
+                b,
+                first,
+                last,
+                fmt=config.fmt,
+                result=config.acc,
+                window=config.window_bits,
+                beats=config.beats,
+                flush_to_zero=config.flush_to_zero,
+            ),
+        )
     if config.variant == "tree":
         return (dot_tree(a, b, *rest, fmt=config.fmt, result=config.acc, flush_to_zero=config.flush_to_zero),)
-    return (dot(a, b, *rest, fmt=config.fmt, result=config.acc, window=config.window_bits,
-                flush_to_zero=config.flush_to_zero),)
+    return (
+        dot(
+            a,
+            b,
+            *rest,
+            fmt=config.fmt,
+            result=config.acc,
+            window=config.window_bits,
+            flush_to_zero=config.flush_to_zero,
+        ),
+    )
 
 
 def fp_vector(config: FpVector, *operands: np.ndarray) -> Columns:
@@ -105,8 +139,16 @@ def fp_exp(config: FpExp, a: np.ndarray) -> Columns:
     if config.variant == "table":
         return (interpolate(a, config.table("exp")),)
     variant = "faithful" if config.variant == "faithful" else "taylor"
-    return (exponential(a, config.fmt, variant=variant, order=config.order, range_reduced=config.range_reduced,
-                        flush_to_zero=config.flush_to_zero),)
+    return (
+        exponential(
+            a,
+            config.fmt,
+            variant=variant,
+            order=config.order,
+            range_reduced=config.range_reduced,
+            flush_to_zero=config.flush_to_zero,
+        ),
+    )
 
 
 def fp_log(config: FpUnary, a: np.ndarray) -> Columns:

@@ -28,8 +28,9 @@ def read_vectors(path: str | os.PathLike[str], operands: Sequence[Format], resul
     return columns, np.concatenate([wanted for _, wanted in blocks])
 
 
-def vector_blocks(path: str | os.PathLike[str], operands: Sequence[Format],
-                  result: Format) -> Iterator[tuple[Rows, np.ndarray]]:
+def vector_blocks(
+    path: str | os.PathLike[str], operands: Sequence[Format], result: Format
+) -> Iterator[tuple[Rows, np.ndarray]]:
     """Vectors of a file in TestFloat's text format, block by block, in bounded memory.
 
     A line is one case, ``a b [c] result [flags]``: the bits of each operand and of the result in hexadecimal, then the
@@ -91,14 +92,16 @@ def _parse_fast(text: bytes, formats: Sequence[Format]) -> Rows | None:
     if len(text) % length or len(words) not in (len(formats), len(formats) + 1):
         return None
     table = np.frombuffer(text, np.uint8).reshape(-1, length)
-    if (np.flatnonzero(table[0] <= 32).size != len(words) - 1 + 1 + text[:length].endswith(b"\r\n")
-            or not (table[:, table[0] <= 32] == table[0, table[0] <= 32]).all()):
+    if (
+        np.flatnonzero(table[0] <= 32).size != len(words) - 1 + 1 + text[:length].endswith(b"\r\n")
+        or not (table[:, table[0] <= 32] == table[0, table[0] <= 32]).all()
+    ):
         return None
     # Values of the digits; 16 for everything else.
     digits = _DIGITS[table]
     columns, start = [], 0
     for number, word in enumerate(words):
-        part = digits[:, start:start + len(word)]
+        part = digits[:, start : start + len(word)]
         start += len(word) + 1
         if len(word) > 16 or part.max() > 15:
             return None
@@ -123,8 +126,10 @@ def _parse_lines(text: bytes, path: Any, first: int, formats: Sequence[Format]) 
     for number, row in enumerate(text.splitlines(), first):
         words = row.split()
         if len(words) not in (len(formats), len(formats) + 1):
-            raise ConfigError(f"{path}:{number}: {len(words)} words; a line has {len(formats) - 1} "
-                              f"{'operand' if len(formats) == 2 else 'operands'}, a result and perhaps flags")
+            raise ConfigError(
+                f"{path}:{number}: {len(words)} words; a line has {len(formats) - 1} "
+                f"{'operand' if len(formats) == 2 else 'operands'}, a result and perhaps flags"
+            )
         for word, fmt, column in zip(words, formats, columns, strict=False):
             if not all(_DIGITS[byte] < 16 for byte in word):
                 raise ConfigError(f"{path}:{number}: {_shown(word)} is not hexadecimal")
@@ -132,7 +137,7 @@ def _parse_lines(text: bytes, path: Any, first: int, formats: Sequence[Format]) 
             if value >> fmt.width:
                 raise ConfigError(f"{path}:{number}: {_shown(word)} has more than the {fmt.width} bits of {fmt.name}")
             column.append(value)
-        for word in words[len(formats):]:
+        for word in words[len(formats) :]:
             if not all(_DIGITS[byte] < 16 for byte in word):
                 raise ConfigError(f"{path}:{number}: {_shown(word)} is not hexadecimal")
     return [np.array(column, np.uint64) for column in columns]
@@ -164,7 +169,7 @@ def write_vectors(path: str | os.PathLike[str], columns: Sequence[np.ndarray], f
     with writing(path) as file:
         step = max(CHUNK // length, 1)
         for first in range(0, len(columns[0]), step):
-            parts = [np.asarray(column)[first:first + step] for column in columns]
+            parts = [np.asarray(column)[first : first + step] for column in columns]
             text = np.full((len(parts[0]), length), ord(" "), np.uint8)
             text[:, -1] = ord("\n")
             start = 0

@@ -43,15 +43,34 @@ def corners(fmt: Format) -> np.ndarray:
         chosen = sorted(x for x in {0, low, low + 1, high - 1, high, *near} if low <= x <= high)
         return np.array([x - (1 << 64) if x >> 63 == 1 else x for x in chosen], np.int64)
     fraction, last = fmt.fraction_bits, fmt.smallest_normal - 1
-    exponents = {0, 1, 2, fmt.exponent_max - 2, fmt.exponent_max - 1,
-                 *(fmt.bias + d * sign for d in (0, 1, fraction - 1, fraction, fraction + 1, fraction + 2)
-                   for sign in (1, -1))}
-    few = {0, 1, last, last - 1, (last + 1) >> 1, 0x5555555 & last, 0x2AAAAAA & last, last >> (fraction // 2),
-           last & ~(last >> (fraction // 2))}
+    exponents = {
+        0,
+        1,
+        2,
+        fmt.exponent_max - 2,
+        fmt.exponent_max - 1,
+        *(fmt.bias + d * sign for d in (0, 1, fraction - 1, fraction, fraction + 1, fraction + 2) for sign in (1, -1)),
+    }
+    few = {
+        0,
+        1,
+        last,
+        last - 1,
+        (last + 1) >> 1,
+        0x5555555 & last,
+        0x2AAAAAA & last,
+        last >> (fraction // 2),
+        last & ~(last >> (fraction // 2)),
+    }
     edges = {x << fraction | y for x in (0, 1, fmt.bias, fmt.exponent_max - 1) for y in few}
     edges |= {(x << fraction) + d for x in exponents if 0 <= x < fmt.exponent_max for d in (-1, 0, 1)}
-    special = {fmt.infinity, fmt.nan - 1, fmt.nan | last, fmt.sign_mask - 1,
-               *(fmt.infinity | 1 << n for n in range(fraction))}
+    special = {
+        fmt.infinity,
+        fmt.nan - 1,
+        fmt.nan | last,
+        fmt.sign_mask - 1,
+        *(fmt.infinity | 1 << n for n in range(fraction)),
+    }
     kept = {x for x in edges if 0 <= x < fmt.infinity} | {x for x in special if x >= fmt.infinity}
     return np.array(sorted({x | sign for x in kept for sign in (0, fmt.sign_mask)}), np.int64)
 
@@ -101,11 +120,11 @@ def operands(fields: Sequence[Format | Operand], count: int, seed: int = 1) -> l
     for number, kind in enumerate(kinds):
         size = len(range(number, count, len(kinds)))
         for column, values in enumerate(kind(rng, formats, size)):
-            random[number::len(kinds), column] = values
+            random[number :: len(kinds), column] = values
     table = np.concatenate([rows, random])
     columns, start = [], 0
     for field in given:
-        part = table[:, start:start + field.count]
+        part = table[:, start : start + field.count]
         columns.append(np.ascontiguousarray(part if field.count > 1 else part[:, 0]))
         start += field.count
     return columns
@@ -139,8 +158,11 @@ def _runs_of(rng: np.random.Generator, width: int, size: int) -> np.ndarray:
 
 def _join(sign: Any, exponent: Any, fraction: Any, fmt: FloatFormat) -> np.ndarray:
     """Bits from fields. Exponents beyond the finite numbers become the nearest finite exponent."""
-    return (np.clip(exponent, 0, fmt.exponent_max - 1) << fmt.fraction_bits | (fraction & (fmt.smallest_normal - 1))
-            | sign << (fmt.width - 1))
+    return (
+        np.clip(exponent, 0, fmt.exponent_max - 1) << fmt.fraction_bits
+        | (fraction & (fmt.smallest_normal - 1))
+        | sign << (fmt.width - 1)
+    )
 
 
 def _signs(rng: np.random.Generator, size: int) -> np.ndarray:
@@ -152,8 +174,10 @@ def _fractions(rng: np.random.Generator, fmt: FloatFormat, size: int) -> np.ndar
 
 
 def _any_bits(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Rows:
-    return [_bits_of(rng, fmt.width, size) if isinstance(fmt, FloatFormat) else _integers(rng, fmt, size, False)
-            for fmt in formats]
+    return [
+        _bits_of(rng, fmt.width, size) if isinstance(fmt, FloatFormat) else _integers(rng, fmt, size, False)
+        for fmt in formats
+    ]
 
 
 def _near(rng: np.random.Generator, formats: Sequence[Format], size: int, runs: bool) -> Rows:
@@ -197,8 +221,9 @@ def _cancelling(rng: np.random.Generator, formats: Sequence[Format], size: int) 
     if len(floats) == 3:
         x, y = (decode(row, fmt) for row, fmt in zip(rows[:2], floats[:2], strict=True))
         unit = sum(fmt.bias + fmt.fraction_bits for fmt in floats[:2])
-        product = round_to_format(1 - (x.sign ^ y.sign), x.significand * y.significand, x.exponent + y.exponent - unit,
-                                  floats[2])
+        product = round_to_format(
+            1 - (x.sign ^ y.sign), x.significand * y.significand, x.exponent + y.exponent - unit, floats[2]
+        )
         rows[2] = _nudge(rng, product, floats[2])
         return rows
     for n in range(1, len(floats), 2):
@@ -298,8 +323,12 @@ def _ends(rng: np.random.Generator, formats: Sequence[Format], size: int) -> Row
         return rows
     off = rng.integers(-fmt.precision - 2, fmt.precision + 3, size)
     if len(formats) == 1:
-        rows[0] = _join(_signs(rng, size), fmt.bias + rng.integers(-2, fmt.precision + 3, size),
-                        _runs_of(rng, fmt.fraction_bits, size), fmt)
+        rows[0] = _join(
+            _signs(rng, size),
+            fmt.bias + rng.integers(-2, fmt.precision + 3, size),
+            _runs_of(rng, fmt.fraction_bits, size),
+            fmt,
+        )
     elif formats[1] == fmt:
         first = rng.integers(1, fmt.exponent_max, size)
         end = np.where(rng.integers(0, 2, size) == 1, 1, 2 * fmt.bias)

@@ -28,7 +28,9 @@ class ListPartials(Partials):
     first: np.ndarray
 
 
-def local_attention_lists(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists) -> ListPartials:
+def local_attention_lists(
+    config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists
+) -> ListPartials:
     """Run a step for each list: its query against its tokens, which a bank holds in this order.
 
     Parameters
@@ -45,7 +47,9 @@ def local_attention_lists(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: 
     io, lanes, tile, dim = config.io, config.lanes, config.tile_tokens, q.shape[-1]
     queries, keys, values = (Factors.of(bits, io) for bits in (q, k, v))
     whole = Sum(score_window(config), lanes, [dim])
-    sliced = whole if config.keeps_scores(tile) else Sum(whole.window, lanes, [lanes * n for n in config.query_slices(dim)])
+    sliced = (
+        whole if config.keeps_scores(tile) else Sum(whole.window, lanes, [lanes * n for n in config.query_slices(dim)])
+    )
     owners, sizes, first = lists.owners, lists.sizes, lists.first
     counts = np.zeros(len(q), np.int64)
     np.maximum.at(counts, owners, lists.tokens + 1)
@@ -57,8 +61,15 @@ def local_attention_lists(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: 
         at = np.repeat(first[short + 1] - rest[short], rest[short])
         at += np.arange(len(at)) - np.repeat(np.cumsum(rest[short]) - rest[short], rest[short])
         found[at] = pair_scores(queries, keys, owners[at], lists.tokens[at], whole)
-    m, p, total = softmax_powers(found, lists, tile, config.score, ExpTable(io), True,
-                                 SumWindow(io, config.acc.precision, config.guard_bits, tile, config.acc))
+    m, p, total = softmax_powers(
+        found,
+        lists,
+        tile,
+        config.score,
+        ExpTable(io),
+        True,
+        SumWindow(io, config.acc.precision, config.guard_bits, tile, config.acc),
+    )
     output = AlignedWindow(io, config.acc.precision, config.guard_bits, tile, io)
     return ListPartials(m, total, mixtures(p, values, lists, Sum(output, 1), tile), lists.tiles(tile))
 
@@ -85,5 +96,9 @@ def local_attention_batch(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: 
     (heads, queries, dim), tokens = q.shape, k.shape[1]
     lists = Lists.prefixes(np.full(queries, tokens))
     each = [local_attention_lists(config, q[n], k[n], v[n], lists) for n in range(heads)]
-    return Partials(*(np.stack([getattr(one, name).reshape(queries, -1, *rest) for one in each])
-                      for name, rest in (("m", ()), ("l", ()), ("o", (dim,)))))
+    return Partials(
+        *(
+            np.stack([getattr(one, name).reshape(queries, -1, *rest) for one in each])
+            for name, rest in (("m", ()), ("l", ()), ("o", (dim,)))
+        )
+    )

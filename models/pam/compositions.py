@@ -38,8 +38,9 @@ def bank_partials(config: PamPuConfig, q: np.ndarray, k: np.ndarray, v: np.ndarr
     return several if np.ndim(q) > 1 else several.at((slice(None), 0))
 
 
-def group_attention(config: PamBankGroupConfig, q: np.ndarray, k: Sequence[np.ndarray], v: Sequence[np.ndarray], *,
-                    normalise: bool) -> Reduced:
+def group_attention(
+    config: PamBankGroupConfig, q: np.ndarray, k: Sequence[np.ndarray], v: Sequence[np.ndarray], *, normalise: bool
+) -> Reduced:
     """One step of a bank group.
 
     Parameters
@@ -62,7 +63,7 @@ def reduction_tree(config: PamReductionTreeConfig, sources: Sequence[Partial], *
         first = 0
         last = number == len(config.levels) - 1
         for size in sizes:
-            here, first = level[first:first + size], first + size
+            here, first = level[first : first + size], first + size
             if size == 1:
                 merged += here
             else:
@@ -75,15 +76,20 @@ def reduction_tree(config: PamReductionTreeConfig, sources: Sequence[Partial], *
     raise ValueError("a tree of one input has no unit")
 
 
-def slice_attention(config: PamSliceConfig, q: np.ndarray, k: Sequence[np.ndarray], v: Sequence[np.ndarray], *,
-                    normalise: bool) -> Reduced:
+def slice_attention(
+    config: PamSliceConfig, q: np.ndarray, k: Sequence[np.ndarray], v: Sequence[np.ndarray], *, normalise: bool
+) -> Reduced:
     """One step of several bank groups and their tree, or of an SSD controller.
 
     The arguments are as for :func:`group_attention`, with ``k`` and ``v`` for all processing units.
     """
     each, alone = config.reduction.sources, config.groups == 1
-    results = [group_attention(config.group, q, k[g * each:(g + 1) * each], v[g * each:(g + 1) * each],
-                               normalise=normalise and alone) for g in range(config.groups)]
+    results = [
+        group_attention(
+            config.group, q, k[g * each : (g + 1) * each], v[g * each : (g + 1) * each], normalise=normalise and alone
+        )
+        for g in range(config.groups)
+    ]
     return results[0] if alone else reduction_tree(config.tree, [as_source(r) for r in results], normalise=normalise)
 
 

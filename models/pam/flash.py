@@ -59,12 +59,15 @@ def page_arrivals(memory: Memory, sizes: Sequence[int], beat_bytes: int, timing:
     :func:`page_program`.
     """
     if memory.column_bytes % beat_bytes:
-        raise ConfigError(f"{memory.name}: a column of {memory.column_bytes} bytes is no multiple of a beat of "
-                          f"{beat_bytes}")
+        raise ConfigError(
+            f"{memory.name}: a column of {memory.column_bytes} bytes is no multiple of a beat of {beat_bytes}"
+        )
     issue = np.asarray(timing.issue_cycles(READ_COLUMN), np.float64)
     first = np.cumsum([0, *_columns(memory, sizes)])
     out = [np.empty(0)]
     for start, size in zip(first, sizes, strict=False):
         column, byte = np.divmod(np.arange(0, size, beat_bytes), memory.column_bytes)
-        out.append(issue[start + column] + memory.command(READ_COLUMN).latency * (byte + beat_bytes) / memory.column_bytes)
+        out.append(
+            issue[start + column] + memory.command(READ_COLUMN).latency * (byte + beat_bytes) / memory.column_bytes
+        )
     return np.concatenate(out)

@@ -159,8 +159,11 @@ class SchedulerModel:
     @property
     def _shown(self) -> int:
         """Lane that offers its access."""
-        return self._turn if self._lanes[self._turn] or len(self._lanes) == 1 or not self._lanes[1 - self._turn] else (
-            1 - self._turn)
+        return (
+            self._turn
+            if self._lanes[self._turn] or len(self._lanes) == 1 or not self._lanes[1 - self._turn]
+            else (1 - self._turn)
+        )
 
     @property
     def offered(self) -> Access | None:
@@ -188,7 +191,8 @@ class SchedulerModel:
         ahead = self._ahead
         rows: list[tuple[int, int, int] | None] = [  # group, state, accesses after the next one
             (lane[0].group, int(self._layout.bank_state(lane[0].group, lane[0].bank)), len(lane) - 1) if lane else None
-            for lane in self._lanes]
+            for lane in self._lanes
+        ]
         in_use = {row[1] for row in rows if row}
         entries, lane = self._entries, 0
         if ahead:
@@ -237,7 +241,9 @@ class SchedulerModel:
         _, columns = self._layout.position(entry.index, np.array(accesses), self.token_bytes)
         for k, (number, column) in enumerate(zip(accesses, columns.tolist(), strict=True)):
             last = not entry.pending and k == len(accesses) - 1
-            self._lanes[ahead.lane].append(Access(entry.token, number, entry.group, entry.bank, ahead.row, column, last))
+            self._lanes[ahead.lane].append(
+                Access(entry.token, number, entry.group, entry.bank, ahead.row, column, last)
+            )
         if not entry.pending:
             self._entries.remove(entry)
 
@@ -269,8 +275,9 @@ class SchedulerModel:
         bank, index = int(place.bank), int(place.index)
         rows, _ = self._layout.position(index, self._firsts, self.token_bytes)
         state = int(self._layout.bank_state(group, bank))
-        self._entries.append(_Entry(self.accepted, group, bank, state, index,
-                                    dict(zip(rows.tolist(), self._fragments, strict=True))))
+        self._entries.append(
+            _Entry(self.accepted, group, bank, state, index, dict(zip(rows.tolist(), self._fragments, strict=True)))
+        )
         self.accepted += 1
 
     def due(self, limit: int) -> int:

@@ -16,8 +16,9 @@ from .ru import FLUSH, Partial, Reduced, reduce_partials, shift
 __all__ = ["merge_lists"]
 
 
-def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first: np.ndarray, *,
-                normalise: bool) -> Reduced:
+def merge_lists(
+    config: PamRuConfig, partials: Partial, order: np.ndarray, first: np.ndarray, *, normalise: bool
+) -> Reduced:
     """Merge several lists of partial results.
 
     Parameters
@@ -37,19 +38,45 @@ def merge_lists(config: PamRuConfig, partials: Partial, order: np.ndarray, first
     if config.acc != FP32:
         # The compiled loop has O in binary64 and rounds it to FP32.
         names = ("m", "scale", "l", "o")
-        each = [reduce_partials(config, Partial(*(getattr(partials, name)[order[low:high]] for name in names)),
-                                normalise=normalise) for low, high in pairwise(first.tolist())]
+        each = [
+            reduce_partials(
+                config, Partial(*(getattr(partials, name)[order[low:high]] for name in names)), normalise=normalise
+            )
+            for low, high in pairwise(first.tolist())
+        ]
         return Reduced(*(np.array([getattr(one, name) for one in each]) for name in names))
     io, acc, table = config.io, config.acc, config.table
     lists, dim = len(first) - 1, partials.o.shape[-1]
     m, scale, total = (np.zeros(lists, np.int64) for _ in range(3))
     o = np.zeros((lists, dim))
-    constant = np.array([table.constant, table.constant_bits, table.integer_bits + table.fraction_bits, table.fraction_bits,
-                         config.scale_bits, FLUSH], np.int64)
-    _merge(*(np.ascontiguousarray(part, np.int64) for part in (partials.m, partials.scale, partials.l, partials.o)),
-           _values(io), np.ascontiguousarray(order, np.int64), np.ascontiguousarray(first, np.int64),
-           format_numbers(config.score), format_numbers(io), format_numbers(acc), table_numbers(table, config.score),
-           np.asarray(table.values, np.int64), np.asarray(table.slopes, np.int64), constant, m, scale, total, o)
+    constant = np.array(
+        [
+            table.constant,
+            table.constant_bits,
+            table.integer_bits + table.fraction_bits,
+            table.fraction_bits,
+            config.scale_bits,
+            FLUSH,
+        ],
+        np.int64,
+    )
+    _merge(
+        *(np.ascontiguousarray(part, np.int64) for part in (partials.m, partials.scale, partials.l, partials.o)),
+        _values(io),
+        np.ascontiguousarray(order, np.int64),
+        np.ascontiguousarray(first, np.int64),
+        format_numbers(config.score),
+        format_numbers(io),
+        format_numbers(acc),
+        table_numbers(table, config.score),
+        np.asarray(table.values, np.int64),
+        np.asarray(table.slopes, np.int64),
+        constant,
+        m,
+        scale,
+        total,
+        o,
+    )
     # As in the unit: l becomes a number from 1 to below 2, and O follows.
     field = total >> acc.fraction_bits & acc.exponent_max
     none, special = field == 0, field == acc.exponent_max
@@ -100,7 +127,7 @@ def _sum(sa, a, ea, sb, b, eb, fmt, flush):
             right = min(gap, np.int64(62))
             kept = low >> right
             if (kept << right) != low:
-                kept |= 1           # stands for all bits that were shifted out
+                kept |= 1  # stands for all bits that were shifted out
             low = kept
     total = high + low if sh == sl else high - low
     if total == 0:
@@ -151,8 +178,26 @@ def _fused(weight, total, old, io, acc):
 
 
 @compiled
-def _merge(m, scale, total, o, values, order, first, score, io, acc, numbers, table, slopes, constant, out_m, out_scale,
-           out_l, out_o):
+def _merge(
+    m,
+    scale,
+    total,
+    o,
+    values,
+    order,
+    first,
+    score,
+    io,
+    acc,
+    numbers,
+    table,
+    slopes,
+    constant,
+    out_m,
+    out_scale,
+    out_l,
+    out_o,
+):
     one = np.int64(1) << constant[3]
     half, mask = np.int64(1) << (constant[4] - 1), (np.int64(1) << constant[4]) - 1
     limit = (np.int64(1) << constant[2]) - 1

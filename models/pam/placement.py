@@ -104,8 +104,18 @@ def fill_lowest(load: np.ndarray, free: np.ndarray, count: int, step: int = 1) -
     return np.concatenate([order, last])
 
 
-def plan_swaps(importance: np.ndarray, fast: np.ndarray, slow: np.ndarray, *, sums: tuple[float, float, float],
-               counts: tuple[int, int, int], x: float, y: float, which: str, most: int) -> tuple[Moves, tuple[float, ...]]:
+def plan_swaps(
+    importance: np.ndarray,
+    fast: np.ndarray,
+    slow: np.ndarray,
+    *,
+    sums: tuple[float, float, float],
+    counts: tuple[int, int, int],
+    x: float,
+    y: float,
+    which: str,
+    most: int,
+) -> tuple[Moves, tuple[float, ...]]:
     """One of the two loops of Algorithm 2, all its swaps at once.
 
     The loop swaps the least important token of the faster tier with the most important token of the slower tier. It
@@ -174,7 +184,7 @@ def _smallest(values: np.ndarray, among: np.ndarray, count: int) -> np.ndarray:
     if count < len(among):
         limit = np.partition(own, count - 1)[count - 1]
         less, equal = np.flatnonzero(own < limit), np.flatnonzero(own == limit)
-        chosen = np.concatenate([less, equal[:count - len(less)]])
+        chosen = np.concatenate([less, equal[: count - len(less)]])
     else:
         chosen = np.arange(len(among))
     return among[chosen[np.argsort(own[chosen], kind="stable")]]
@@ -220,8 +230,9 @@ class KvTable:
         First place, number of tokens and number of places of each request. A request that has left has room 0.
     """
 
-    def __init__(self, tiers: Sequence[TierShape], *, window: int = 10, run_tokens: int = 128,
-                 mapping: str = "activation") -> None:
+    def __init__(
+        self, tiers: Sequence[TierShape], *, window: int = 10, run_tokens: int = 128, mapping: str = "activation"
+    ) -> None:
         self.tiers = tuple(tiers)
         for what, value in (("window", window), ("run_tokens", run_tokens)):
             if value < 1:
@@ -289,13 +300,16 @@ class KvTable:
             left += kept
         if count > left:
             have = ", ".join(f"{shape.name} {shape.capacity}" for shape in self.tiers)
-            raise ConfigError(f"{self.tokens + count} KV tokens are needed, {self.tokens + left} fit ({have}): "
-                              f"{count - left} more than the last tier '{self.tiers[-1].name}' can take")
+            raise ConfigError(
+                f"{self.tokens + count} KV tokens are needed, {self.tokens + left} fit ({have}): "
+                f"{count - left} more than the last tier '{self.tiers[-1].name}' can take"
+            )
 
     # Requests ----------------------------------------------------------------------------------------------------
 
-    def add(self, contexts: Sequence[int] | np.ndarray, room: Sequence[int] | np.ndarray | None = None,
-            keep_free: int = 0) -> np.ndarray:
+    def add(
+        self, contexts: Sequence[int] | np.ndarray, room: Sequence[int] | np.ndarray | None = None, keep_free: int = 0
+    ) -> np.ndarray:
         """Place the tokens of new requests, fastest tier first; returns the numbers of the requests.
 
         ``room`` is the number of tokens that each request may grow to (its context by default). ``keep_free`` places of
@@ -317,8 +331,9 @@ class KvTable:
         self.room = np.concatenate([self.room, places])
         self.home = np.concatenate([self.home, np.full((len(contexts), len(self.tiers)), -1, np.int16)])
         self._run_tier = np.concatenate([self._run_tier, np.full(len(contexts), ABSENT, np.int8)])
-        self._run_group, self._run_left = (np.concatenate([old, np.zeros(len(contexts), np.int16)])
-                                           for old in (self._run_group, self._run_left))
+        self._run_group, self._run_left = (
+            np.concatenate([old, np.zeros(len(contexts), np.int16)]) for old in (self._run_group, self._run_left)
+        )
         self._run_slots = np.concatenate([self._run_slots, np.zeros((len(contexts), self.run_tokens), np.int32)])
         self.size += int(places.sum())
         owner = np.repeat(np.arange(len(contexts)), contexts)
@@ -344,7 +359,7 @@ class KvTable:
         goes_on = (self._run_left[requests] > 0) & (self._run_tier[requests] <= fastest)
         others = np.flatnonzero(~goes_on)
         self._check_space(len(others))
-        goes_on &= self._run_left[requests] > 0     # unless the check gave up the run
+        goes_on &= self._run_left[requests] > 0  # unless the check gave up the run
         others = np.flatnonzero(~goes_on)
         self._go_on(requests[goes_on], where[goes_on])
         self._give_up(requests[others])
@@ -383,8 +398,9 @@ class KvTable:
         for k, shape in enumerate(self.tiers):
             mine = tier == k
             counts = np.bincount(group[mine], minlength=shape.all_groups)
-            self._holes[k] = np.sort(np.concatenate([self._holes[k], group[mine].astype(np.int64) * shape.slots
-                                                     + slots[mine]]))
+            self._holes[k] = np.sort(
+                np.concatenate([self._holes[k], group[mine].astype(np.int64) * shape.slots + slots[mine]])
+            )
             self._hole_counts[k] += counts
             self._kept[k] -= counts
 
@@ -439,7 +455,7 @@ class KvTable:
 
             def longer(values: np.ndarray, fill: float) -> np.ndarray:
                 out = np.full(total, fill, values.dtype)
-                out[:self.size] = values[:self.size]
+                out[: self.size] = values[: self.size]
                 return out
 
             self.tier = longer(self.tier, ABSENT)
@@ -521,7 +537,7 @@ class KvTable:
             sizes = np.full(int(runs.sum()), run, np.int64)
             ends = np.cumsum(runs) - 1
             sizes[ends] = counts - (runs - 1) * run
-            sizes = sizes[:int((self.free(tier)[here] // run).sum())]
+            sizes = sizes[: int((self.free(tier)[here] // run).sum())]
             tokens = int(sizes.sum())
             self._place_runs(tier, here, where[:tokens], requests[:tokens], sizes, run, decoded)
             where, requests = where[tokens:], requests[tokens:]
@@ -530,8 +546,16 @@ class KvTable:
                 self._give_up(np.flatnonzero((self._run_left > 0) & (self._run_tier == tier)))
             self._place_runs(tier, here, where, requests, np.ones(len(where), np.int64), 1, decoded)
 
-    def _place_runs(self, tier: int, here: slice, where: np.ndarray, requests: np.ndarray, sizes: np.ndarray, run: int,
-                    decoded: bool) -> None:
+    def _place_runs(
+        self,
+        tier: int,
+        here: slice,
+        where: np.ndarray,
+        requests: np.ndarray,
+        sizes: np.ndarray,
+        run: int,
+        decoded: bool,
+    ) -> None:
         """Choose a group for each run of ``sizes`` tokens. Unused ones of its ``run`` slots are kept for its
         request."""
         if not len(sizes):
@@ -561,8 +585,9 @@ class KvTable:
             self._run_tier[owners], self._run_group[owners] = tier, chosen[short]
             self._run_left[owners] = run - sizes[short]
             self._run_slots[owners] = slot.reshape(-1, run)[short]
-            self._kept[tier] += np.bincount(chosen[short], weights=run - sizes[short],
-                                            minlength=shape.all_groups).astype(np.int64)
+            self._kept[tier] += np.bincount(
+                chosen[short], weights=run - sizes[short], minlength=shape.all_groups
+            ).astype(np.int64)
 
     def _in_turn(self, tier: int, free: np.ndarray, count: int) -> np.ndarray:
         """Groups one after the other, each as long as it has space. Every round begins one group later than the round
@@ -610,15 +635,24 @@ class KvTable:
         if not (x > 0 and y > 0):
             raise ConfigError(f"the ratios of importance x and y must be greater than 0, not {x:g} and {y:g}")
         out: dict[str, Moves] = {}
-        tier, importance = self.tier[:self.size], self.importance[:self.size]
+        tier, importance = self.tier[: self.size], self.importance[: self.size]
         where = [np.flatnonzero(tier == k) for k in range(3)]
         counts = (len(where[0]), len(where[1]), len(where[2]))
         sums: tuple[float, ...] = tuple(float(importance[part].sum(dtype=np.float64)) for part in where)
         for which, fast, slow in (("ssd-ddr", 1, 2), ("ddr-hbm", 0, 1)):
             if slow == 1 and len(out["ssd-ddr"]):
                 where[1] = np.flatnonzero(tier == 1)
-            moves, sums = plan_swaps(importance, where[fast], where[slow], sums=(sums[0], sums[1], sums[2]),
-                                     counts=counts, x=x, y=y, which=which, most=min(most, (limits or {}).get(which, most)))
+            moves, sums = plan_swaps(
+                importance,
+                where[fast],
+                where[slow],
+                sums=(sums[0], sums[1], sums[2]),
+                counts=counts,
+                x=x,
+                y=y,
+                which=which,
+                most=min(most, (limits or {}).get(which, most)),
+            )
             most -= len(moves)
             self.exchange(moves, fast, slow)
             out[which] = moves

@@ -47,14 +47,24 @@ def region_rows(config: PamPuConfig, memory: Memory, tokens: int, head_dim: int)
 def mac_interval(memory: Memory) -> int:
     """Least cycles between two all-bank reads."""
     memory.command(MAC)
-    return max([1, *(c.cycles for c in memory.constraints
-                     if MAC in c.from_ and MAC in c.to and c.between == "same" and c.window == 1)])
+    return max(
+        [
+            1,
+            *(
+                c.cycles
+                for c in memory.constraints
+                if MAC in c.from_ and MAC in c.to and c.between == "same" and c.window == 1
+            ),
+        ]
+    )
 
 
 def _beats_per_column(config: PamPuConfig, memory: Memory) -> int:
     if memory.column_bytes % config.beat_bytes:
-        raise ConfigError(f"{memory.name}: a column burst of {memory.column_bytes} bytes is no multiple of the unit's "
-                          f"beat of {config.beat_bytes} bytes (lanes {config.lanes}, {config.format})")
+        raise ConfigError(
+            f"{memory.name}: a column burst of {memory.column_bytes} bytes is no multiple of the unit's "
+            f"beat of {config.beat_bytes} bytes (lanes {config.lanes}, {config.format})"
+        )
     return memory.column_bytes // config.beat_bytes
 
 
@@ -221,8 +231,16 @@ class _Compiler:
         return (value, key) if value else (key,)
 
 
-def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step], *, key_row: int = 0,
-                      value_row: int | None = None, gap_cycles: int = 0, burst_cycles: int = 0) -> Program:
+def attention_program(
+    config: PamPuConfig,
+    memory: Memory,
+    steps: Sequence[Step],
+    *,
+    key_row: int = 0,
+    value_row: int | None = None,
+    gap_cycles: int = 0,
+    burst_cycles: int = 0,
+) -> Program:
     """Reads of K and V for ``steps``, in exactly the order in which the unit takes them.
 
     The program executes :data:`MAC` once for every run of consecutive beats of ``config.beats(steps)`` that share a
@@ -259,11 +277,13 @@ def attention_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step]
     value_row = key_row + rows if value_row is None else value_row
     for what, row in (("key", key_row), ("value", value_row)):
         if row < 0 or row + rows > memory.rows:
-            raise ConfigError(f"{memory.name}: the {what} region needs rows {row}..{row + rows - 1}, a bank has "
-                              f"{memory.rows}")
+            raise ConfigError(
+                f"{memory.name}: the {what} region needs rows {row}..{row + rows - 1}, a bank has {memory.rows}"
+            )
     if abs(key_row - value_row) < rows:
-        raise ConfigError(f"key rows from {key_row} and value rows from {value_row} overlap; each region has {rows} "
-                          "rows")
+        raise ConfigError(
+            f"key rows from {key_row} and value rows from {value_row} overlap; each region has {rows} rows"
+        )
     compiler = _Compiler(config, memory, key_row, value_row, gap_cycles, burst_cycles)
 
     program = Program()
@@ -329,8 +349,16 @@ def burst_arrivals(config: PamPuConfig, memory: Memory, steps: Sequence[Step], t
     return issue[read] + memory.command(MAC).latency
 
 
-def append_program(config: PamPuConfig, memory: Memory, token: int, head_dim: int, *, bank: dict[str, int],
-                   key_row: int = 0, value_row: int) -> Program:
+def append_program(
+    config: PamPuConfig,
+    memory: Memory,
+    token: int,
+    head_dim: int,
+    *,
+    bank: dict[str, int],
+    key_row: int = 0,
+    value_row: int,
+) -> Program:
     """Writes of the K and V of one new token, number ``token`` of its bank, through the external interface.
 
     ``bank`` gives the operands that address the bank (level name to index). Each column that holds a beat of the token

@@ -71,8 +71,9 @@ class Reduced(Partial):
 def identity(config: PamRuConfig, head_dim: int) -> Partial:
     """Partial result of an empty source: m = -infinity, l = 0, O = 0."""
     zero = np.int64(0)
-    return Partial(np.asarray(config.score.negative_infinity), np.asarray(zero), np.asarray(zero),
-                   np.zeros(head_dim, np.int64))
+    return Partial(
+        np.asarray(config.score.negative_infinity), np.asarray(zero), np.asarray(zero), np.zeros(head_dim, np.int64)
+    )
 
 
 def in_order(config: PamRuConfig, sources: Sequence[Partial]) -> Partial:
@@ -87,8 +88,11 @@ def shift(bits: np.ndarray, steps: np.ndarray, fmt: FloatFormat) -> np.ndarray:
     moved = field - steps
     sign = bits & fmt.sign_mask
     special = field == fmt.exponent_max
-    out = np.where((field == 0) | (moved <= 0), sign,
-                   np.where(moved >= fmt.exponent_max, sign | fmt.infinity, bits - (steps << fmt.fraction_bits)))
+    out = np.where(
+        (field == 0) | (moved <= 0),
+        sign,
+        np.where(moved >= fmt.exponent_max, sign | fmt.infinity, bits - (steps << fmt.fraction_bits)),
+    )
     return np.where(special | (steps == 0), bits, out)
 
 
@@ -106,8 +110,9 @@ class _State:
 FLUSH = (1 << SCALE_INTEGER_BITS) - 1
 
 
-def weights(config: PamRuConfig, m: np.ndarray, scale: np.ndarray, run: np.ndarray, run_scale: np.ndarray, *,
-            first: bool) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+def weights(
+    config: PamRuConfig, m: np.ndarray, scale: np.ndarray, run: np.ndarray, run_scale: np.ndarray, *, first: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
     """Merge the maxima: weight of the new partial result, steps by which the accumulators move down, new maximum and scale.
 
     Let M be the larger maximum. The accumulators have the factor ``2**run_scale exp(run)``, written as ``2**a exp(M)``.
@@ -127,7 +132,7 @@ def weights(config: PamRuConfig, m: np.ndarray, scale: np.ndarray, run: np.ndarr
     restart = first | y_low | (far & greater)
 
     key = np.where(greater, scale + delta, scale - delta)
-    below = run_scale - key                              # a - b
+    below = run_scale - key  # a - b
     kept = np.where(below < 0, below & (one - 1), below)
     steps = np.where(below < 0, (kept - below) >> table.fraction_bits, 0)
     steps = np.where(restart, FLUSH, np.where(far, 0, np.minimum(steps, FLUSH)))
@@ -165,15 +170,23 @@ def reduce_partials(config: PamRuConfig, partials: Partial, *, normalise: bool) 
     io, acc = config.io, config.acc
     m, scale, l, o = (np.asarray(part, np.int64) for part in (partials.m, partials.scale, partials.l, partials.o))  # noqa: E741
     batch = m.shape[1:]
-    state = _State(np.full(batch, config.score.negative_infinity, np.int64), np.zeros(batch, np.int64),
-                   np.zeros(batch, np.int64), np.zeros(o.shape[1:], np.int64))
+    state = _State(
+        np.full(batch, config.score.negative_infinity, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(batch, np.int64),
+        np.zeros(o.shape[1:], np.int64),
+    )
     for n in range(len(m)):
         weight, steps, top, new_scale = weights(config, m[n], scale[n], state.m, state.scale, first=n == 0)
         wide = convert(weight, io, acc)
         old_l = np.zeros_like(state.l) if n == 0 else shift(state.l, steps, acc)
         old_o = np.zeros_like(state.o) if n == 0 else shift(state.o, steps[..., None], acc)
-        state = _State(top, new_scale, fma(wide, l[n], old_l, acc, flush_to_zero=True),
-                       fma(weight[..., None], o[n], old_o, io, acc=acc))
+        state = _State(
+            top,
+            new_scale,
+            fma(wide, l[n], old_l, acc, flush_to_zero=True),
+            fma(weight[..., None], o[n], old_o, io, acc=acc),
+        )
     return _finish(config, state, normalise)
 
 
@@ -181,8 +194,8 @@ def _finish(config: PamRuConfig, state: _State, normalise: bool) -> Reduced:
     io, acc, score, table = config.io, config.acc, config.score, config.table
     field = state.l >> acc.fraction_bits & acc.exponent_max
     none, special = field == 0, field == acc.exponent_max
-    power = np.where(none | special, 0, field - acc.bias)         # of l, as a whole number
-    fraction = shift(state.l, power, acc)                         # 1 <= fraction < 2
+    power = np.where(none | special, 0, field - acc.bias)  # of l, as a whole number
+    fraction = shift(state.l, power, acc)  # 1 <= fraction < 2
     fraction = np.where(none, 0, fraction)
     output = convert(shift(state.o, power[..., None], acc), acc, io)
     scale = _wrapped(state.scale + (power << table.fraction_bits), config.scale_bits)

@@ -45,9 +45,17 @@ def unit_reads(config: PamPuConfig, memory: Memory, units: np.ndarray, value: bo
     return columns[np.flatnonzero(np.diff(columns, prepend=-1))]
 
 
-def selected_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step], selected: Selected | None = None, *,
-                     key_row: int = 0, value_row: int | None = None, gap_cycles: int = 0,
-                     burst_cycles: int = 0) -> Program:
+def selected_program(
+    config: PamPuConfig,
+    memory: Memory,
+    steps: Sequence[Step],
+    selected: Selected | None = None,
+    *,
+    key_row: int = 0,
+    value_row: int | None = None,
+    gap_cycles: int = 0,
+    burst_cycles: int = 0,
+) -> Program:
     """Reads of K and V for ``steps`` that take some of the tokens of each bank.
 
     If one run has all units, the commands are the same as in :func:`attention_program`.
@@ -65,8 +73,9 @@ def selected_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step],
         As :func:`attention_program`. Also if a run is outside the placement, or runs are not ascending or overlap.
     """
     steps = tuple(steps)
-    dense = attention_program(config, memory, steps, key_row=key_row, value_row=value_row, gap_cycles=gap_cycles,
-                              burst_cycles=burst_cycles)
+    dense = attention_program(
+        config, memory, steps, key_row=key_row, value_row=value_row, gap_cycles=gap_cycles, burst_cycles=burst_cycles
+    )
     if selected is None or not steps:
         return dense
     check_runs(selected, [len(steps)], min(step.tokens for step in steps))
@@ -74,7 +83,7 @@ def selected_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step],
     if value_row is None:
         value_row = key_row + max(region_rows(config, memory, step.tokens, step.head_dim) for step in steps)
     least = mac_interval(memory)
-    pace = burst_cycles if burst_cycles > least else 0      # a wait that the memory imposes anyway is left out
+    pace = burst_cycles if burst_cycles > least else 0  # a wait that the memory imposes anyway is left out
     own = [replace(step, tokens=len(each)) for step, each in zip(steps, units, strict=True)]
 
     program = Program()
@@ -83,7 +92,7 @@ def selected_program(config: PamPuConfig, memory: Memory, steps: Sequence[Step],
     before: dict[tuple[int, int], tuple[int, int]] = {}
     for number, tile, value, count in config.phases(own):
         first = tile * config.tile_tokens
-        columns = unit_reads(config, memory, units[number][first:first + count], bool(value), own[number].head_dim)
+        columns = unit_reads(config, memory, units[number][first : first + count], bool(value), own[number].head_dim)
         if value:
             reads, values = before.pop((number, tile))
             # The V before may have begun just when its softmax was done: its first read hides nothing.

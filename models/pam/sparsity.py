@@ -32,8 +32,18 @@ from ...constraints.errors import ConfigError
 from ...constraints.workspace import reading, writing
 from .placement import KvTable
 
-__all__ = ["Activation", "DenseSource", "Locality", "ReplaySource", "SparsitySource", "SyntheticSource", "TraceStep",
-           "fit", "read_trace", "write_trace"]
+__all__ = [
+    "Activation",
+    "DenseSource",
+    "Locality",
+    "ReplaySource",
+    "SparsitySource",
+    "SyntheticSource",
+    "TraceStep",
+    "fit",
+    "read_trace",
+    "write_trace",
+]
 
 FORMAT, VERSION = "bankside-attention-trace", 1
 MAX_LINE = 1 << 26
@@ -90,10 +100,10 @@ class DenseSource:
         pass
 
     def settle(self, table: KvTable) -> None:
-        table.importance[:table.size] = 1
+        table.importance[: table.size] = 1
 
     def step(self, table: KvTable) -> Activation:
-        return Activation(np.flatnonzero(table.tier[:table.size] >= 0))
+        return Activation(np.flatnonzero(table.tier[: table.size] >= 0))
 
 
 @dataclass(frozen=True)
@@ -120,8 +130,13 @@ class Locality:
     recent: int = 16
 
     def __post_init__(self) -> None:
-        for name, low, high in (("compression", 1, 1e6), ("spread", 0, 8), ("keep", 0, 0.9999), ("sink", 0, 1 << 20),
-                                ("recent", 0, 1 << 20)):
+        for name, low, high in (
+            ("compression", 1, 1e6),
+            ("spread", 0, 8),
+            ("keep", 0, 0.9999),
+            ("sink", 0, 1 << 20),
+            ("recent", 0, 1 << 20),
+        ):
             value = getattr(self, name)
             if not low <= value <= high:
                 raise ConfigError(f"{name} of the synthetic sparsity must be in {low}..{high:g}, not {value!r}")
@@ -185,7 +200,7 @@ class SyntheticSource:
 
     def settle(self, table: KvTable) -> None:
         """Set the importance of every token to its probability, its average after many steps."""
-        np.copyto(table.importance[:table.size], table.extra["probability"][:table.size])
+        np.copyto(table.importance[: table.size], table.extra["probability"][: table.size])
         table.importance[self._forced(table)] = 1
 
     def _forced(self, table: KvTable) -> np.ndarray:
@@ -230,8 +245,11 @@ def write_trace(path: str | os.PathLike[str], steps: Sequence[TraceStep]) -> Non
         header = {"format": FORMAT, "version": VERSION, "requests": len({step.request for step in steps})}
         file.write(json.dumps(header).encode() + b"\n")
         for step in steps:
-            line: dict[str, Any] = {"request": int(step.request), "context": int(step.context),
-                                    "tokens": np.asarray(step.tokens).tolist()}
+            line: dict[str, Any] = {
+                "request": int(step.request),
+                "context": int(step.context),
+                "tokens": np.asarray(step.tokens).tolist(),
+            }
             if step.scores is not None:
                 line["scores"] = [round(float(score), 6) for score in step.scores]
             file.write(json.dumps(line).encode() + b"\n")
@@ -272,7 +290,7 @@ def _line(where: str, raw: bytes, number: int, requests: dict[int, list[TraceSte
         raise ConfigError(f"{where}: a line is an object of keys and values, not {type(data).__name__}")
     if number == 1:
         if data.get("format") != FORMAT or data.get("version") != VERSION:
-            raise ConfigError(f"{where}: the first line must have \"format\": \"{FORMAT}\" and \"version\": {VERSION}")
+            raise ConfigError(f'{where}: the first line must have "format": "{FORMAT}" and "version": {VERSION}')
         return
 
     def whole(key: str, least: int, most: int = 1 << 40) -> int:
@@ -344,14 +362,19 @@ class ReplaySource:
             tokens, weights = step.tokens, step.scores
             if length != step.context:
                 if not self.stretch:
-                    raise ConfigError(f"{self.name}: request {step.request} has {step.context} tokens in its context, the "
-                                      f"batch has {length}; sparsity.stretch true scales positions")
+                    raise ConfigError(
+                        f"{self.name}: request {step.request} has {step.context} tokens in its context, the "
+                        f"batch has {length}; sparsity.stretch true scales positions"
+                    )
                 tokens, chosen = np.unique(tokens * length // step.context, return_index=True)
                 weights = None if weights is None else weights[chosen]
             places.append(table.start[request] + tokens)
             mean = 0.0 if weights is None else float(weights.mean()) if len(weights) else 0.0
-            scores.append(np.ones(len(tokens), np.float32) if weights is None or not mean else
-                          (weights / np.float32(mean)).astype(np.float32))
+            scores.append(
+                np.ones(len(tokens), np.float32)
+                if weights is None or not mean
+                else (weights / np.float32(mean)).astype(np.float32)
+            )
         self.number += 1
         where = np.concatenate([np.empty(0, np.int64), *places])
         order = np.argsort(where, kind="stable")
@@ -393,8 +416,9 @@ def fit(trace: str | os.PathLike[str] | Sequence[Sequence[TraceStep]], *, sink: 
         for first, second in zip(masks, masks[2:], strict=False):
             pairs2, both2 = pairs2 + first.size, both2 + int((first & second).sum())
     if not pairs2 or not ones:
-        raise ConfigError("a fit needs a request with three steps and active tokens beyond the first "
-                          f"{sink} and the last {recent}")
+        raise ConfigError(
+            f"a fit needs a request with three steps and active tokens beyond the first {sink} and the last {recent}"
+        )
     m, a1, a2 = ones / base, both1 / pairs1, both2 / pairs2
     keep = float(np.clip((m - a2) / (m - a1) - 1, 0, 0.99)) if m > a1 else 0.99
     square = float(np.clip(m - (m - a1) / (1 - keep), m * m, m))
@@ -408,8 +432,9 @@ def fit(trace: str | os.PathLike[str] | Sequence[Sequence[TraceStep]], *, sink: 
         scale = np.exp(np.interp(m, _mean_clipped(scales, spread) + np.arange(181) * 1e-15, np.log(scales)))
         reached = float((np.minimum(1, scale * np.exp(spread * edge)) ** 2 * weight).sum())
         low_spread, high_spread = (spread, high_spread) if reached < square else (low_spread, spread)
-    return Locality(compression=max(1.0, seen / active), spread=round(spread, 4), keep=round(keep, 4), sink=sink,
-                    recent=recent)
+    return Locality(
+        compression=max(1.0, seen / active), spread=round(spread, 4), keep=round(keep, 4), sink=sink, recent=recent
+    )
 
 
 def describe(locality: Locality) -> dict[str, Any]:

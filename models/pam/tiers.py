@@ -29,8 +29,18 @@ from ..memory import time_program
 from ..program import Program
 from .program import MAC, attention_program, tile_rows
 
-__all__ = ["Flash", "MemoryKey", "NearBank", "TierWork", "append_cycles", "exchange_cycles", "page_cycles", "row_tile",
-           "tile_cycles", "together"]
+__all__ = [
+    "Flash",
+    "MemoryKey",
+    "NearBank",
+    "TierWork",
+    "append_cycles",
+    "exchange_cycles",
+    "page_cycles",
+    "row_tile",
+    "tile_cycles",
+    "together",
+]
 
 _MANY = 24
 
@@ -60,8 +70,16 @@ def row_tile(config: PamPuConfig, memory: Memory, head_dim: int) -> PamPuConfig:
     return config.model_copy(update={"tile_tokens": min(max(fitting, 1), config.tile_tokens)})
 
 
-def tile_cycles(config: PamPuConfig, memory: Memory, tokens: int, head_dim: int, *, gap_cycles: int = 0,
-                burst_cycles: int = 0, refresh: bool = False) -> float:
+def tile_cycles(
+    config: PamPuConfig,
+    memory: Memory,
+    tokens: int,
+    head_dim: int,
+    *,
+    gap_cycles: int = 0,
+    burst_cycles: int = 0,
+    refresh: bool = False,
+) -> float:
     """Memory cycles of a tile in a long sequence of tiles, with ``tokens`` active tokens in each bank.
 
     ``tokens`` is at most the unit's tile. ``gap_cycles`` and ``burst_cycles`` are as in :func:`attention_program`.
@@ -214,8 +232,9 @@ def _largest_of(keys: np.ndarray, inner: int) -> tuple[np.ndarray, np.ndarray, n
 
 def together(layout: TierFormat, groups: int) -> TierFormat:
     """The layout with ``groups`` neighbouring groups as one. Their banks open rows together and share out the tokens."""
-    return layout.model_copy(update={"levels": {"set": layout.groups // groups}, "banks": layout.banks * groups,
-                                     "lockstep": 1})
+    return layout.model_copy(
+        update={"levels": {"set": layout.groups // groups}, "banks": layout.banks * groups, "lockstep": 1}
+    )
 
 
 class NearBank:
@@ -239,9 +258,21 @@ class NearBank:
         Energy of a column read of one bank; the memory file's if None.
     """
 
-    def __init__(self, config: PamPuConfig, layout: TierFormat, memory: Memory, devices: int, head_dim: int, *,
-                 burst_cycles: int = 0, gap_cycles: int = 0, partial_s: float = 0.0, step_s: float = 0.0,
-                 refresh: bool = False, read_pj: float | None = None) -> None:
+    def __init__(
+        self,
+        config: PamPuConfig,
+        layout: TierFormat,
+        memory: Memory,
+        devices: int,
+        head_dim: int,
+        *,
+        burst_cycles: int = 0,
+        gap_cycles: int = 0,
+        partial_s: float = 0.0,
+        step_s: float = 0.0,
+        refresh: bool = False,
+        read_pj: float | None = None,
+    ) -> None:
         self.token_bytes = 2 * config.chunks(head_dim) * config.beat_bytes
         layout.check_token(self.token_bytes)
         self.config = row_tile(config, memory, head_dim)
@@ -257,8 +288,15 @@ class NearBank:
         """Cycles of tiles, from the number of active tokens in the fullest bank of each tile."""
         cost = np.zeros(int(most.max()) + 1)
         for n in np.flatnonzero(np.bincount(most)).tolist():
-            cost[n] = tile_cycles(self.config, self.memory, n, self.head_dim, gap_cycles=self.gap_cycles,
-                                  burst_cycles=self.burst_cycles, refresh=self.refresh)
+            cost[n] = tile_cycles(
+                self.config,
+                self.memory,
+                n,
+                self.head_dim,
+                gap_cycles=self.gap_cycles,
+                burst_cycles=self.burst_cycles,
+                refresh=self.refresh,
+            )
         return cost[most]
 
     def work(self, request: np.ndarray, group: np.ndarray, slot: np.ndarray) -> TierWork:
@@ -291,14 +329,23 @@ class NearBank:
         # K and V of a tile have equally many rows and columns.
         half_s = float(busy[worst]) / 2 * self.clock_s
         return TierWork(
-            key_s=half_s, value_s=half_s, reduce_s=float(merged.max()), tokens=len(request),
-            rows=2.0 * len(outer) * self.rows * banks, reads=2.0 * len(request) * self.columns, partials=len(partials),
-            bank_pairs=len(pairs), group_pairs=len(group_pairs), channel_pairs=len(channel_pairs),
+            key_s=half_s,
+            value_s=half_s,
+            reduce_s=float(merged.max()),
+            tokens=len(request),
+            rows=2.0 * len(outer) * self.rows * banks,
+            reads=2.0 * len(request) * self.columns,
+            partials=len(partials),
+            bank_pairs=len(pairs),
+            group_pairs=len(group_pairs),
+            channel_pairs=len(channel_pairs),
             device_pairs=len(_distinct(channel_pairs // layout.channels)),
-            busiest_group_pairs=int(groups_per_channel.max()), busiest_channel_pairs=int(per_channel.max()),
+            busiest_group_pairs=int(groups_per_channel.max()),
+            busiest_channel_pairs=int(per_channel.max()),
             busiest_channel_tokens=int(np.bincount(group // channel_groups, minlength=channels).max()),
             requests=len(_distinct(channel_pairs // channels)),
-            imbalance=float(busy[worst] / busy.mean()))
+            imbalance=float(busy[worst] / busy.mean()),
+        )
 
     def energy_pj(self, work: TierWork) -> tuple[float, float]:
         """Energy of the rows opened and of the columns read."""
@@ -323,8 +370,15 @@ class Flash:
         belong to one head, or to all heads of the share that lie together.
     """
 
-    def __init__(self, layout: TierFormat, memory: Memory, channels: int, devices: int, token_bytes: int,
-                 slot_bytes: int | None = None) -> None:
+    def __init__(
+        self,
+        layout: TierFormat,
+        memory: Memory,
+        channels: int,
+        devices: int,
+        token_bytes: int,
+        slot_bytes: int | None = None,
+    ) -> None:
         slot_bytes = slot_bytes or token_bytes
         layout.check_token(slot_bytes)
         self.layout, self.memory, self.channels, self.devices = layout, memory, channels, devices
@@ -350,10 +404,17 @@ class Flash:
         keys = _distinct(np.sort(request.astype(np.int64) * self.channels + group))
         device_keys = _distinct(keys // (self.channels // self.devices))
         return TierWork(
-            key_s=float(busy.max()) * self.clock_s, tokens=len(request), rows=float(len(starts)),
-            reads=float(len(pages) * self.reads_of_token), partials=len(keys), bank_pairs=len(keys), group_pairs=len(keys),
-            channel_pairs=len(keys), device_pairs=len(device_keys),
+            key_s=float(busy.max()) * self.clock_s,
+            tokens=len(request),
+            rows=float(len(starts)),
+            reads=float(len(pages) * self.reads_of_token),
+            partials=len(keys),
+            bank_pairs=len(keys),
+            group_pairs=len(keys),
+            channel_pairs=len(keys),
+            device_pairs=len(device_keys),
             busiest_channel_pairs=int(np.bincount(keys % self.channels).max()),
             busiest_channel_tokens=int(np.bincount(group, minlength=self.channels).max()),
             requests=len(_distinct(keys // self.channels)),
-            imbalance=float(busy.max() / busy.mean()))
+            imbalance=float(busy.max() / busy.mean()),
+        )

@@ -139,8 +139,13 @@ def _scheduler(config: PamInterfaceConfig, side: MemorySide, depth: int, bank: i
     return SchedulerModel(side.commands, config.token_bytes, depth, bank, recovery, config.hit_limit)
 
 
-def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Controller | None = None,
-                  destination: Controller | None = None) -> Transfer:
+def transfer_time(
+    config: PamInterfaceConfig,
+    tokens: Tokens,
+    *,
+    source: Controller | None = None,
+    destination: Controller | None = None,
+) -> Transfer:
     """Simulate transfers in which only the memories cause stalls.
 
     Parameters
@@ -165,15 +170,15 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
     commands = (len(members) if far.chips > 1 else len(tokens)) * far.layout.accesses_of_token(config.token_bytes)
 
     cycle = described = places = in_flight = sent = 0
-    entered = -1                                        # the bundle that has places in the buffer already
-    came = [0] * len(read)                              # beats
+    entered = -1  # the bundle that has places in the buffer already
+    came = [0] * len(read)  # beats
     answers: deque[int] = deque()
     offers: deque[tuple[int, int, int, int]] = deque()  # from which cycle, group, slot, bundle
-    receiving: list[int] = []                           # bundle of each item that the receiver took
-    jobs: deque[int] = deque()                          # cycle in which the last beat of each command is read
-    taken = -1                                          # the last of these cycles
-    leaving: deque[int] = deque()                       # cycle in which each beat leaves
-    freeing: list[tuple[int, int]] = []                 # cycle from which places are free again, and how many
+    receiving: list[int] = []  # bundle of each item that the receiver took
+    jobs: deque[int] = deque()  # cycle in which the last beat of each command is read
+    taken = -1  # the last of these cycles
+    leaving: deque[int] = deque()  # cycle in which each beat leaves
+    freeing: list[tuple[int, int]] = []  # cycle from which places are free again, and how many
     while destination.columns < commands:
         source.until(cycle * clock_ps)
         destination.until(cycle * clock_ps)
@@ -211,8 +216,14 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
                 bundle = number[token]
                 unread[bundle] -= 1
                 if far.chips == 1 or not unread[bundle]:
-                    offers.append((cycle + complete_latency(config), int(tokens.destination_group[token]) // far.chips,
-                                   int(tokens.destination_slot[token]), bundle))
+                    offers.append(
+                        (
+                            cycle + complete_latency(config),
+                            int(tokens.destination_group[token]) // far.chips,
+                            int(tokens.destination_slot[token]),
+                            bundle,
+                        )
+                    )
         offer = None
         if offers and offers[0][0] <= cycle and receiver.ready:
             _, *place, bundle = offers.popleft()
@@ -240,16 +251,24 @@ def transfer_time(config: PamInterfaceConfig, tokens: Tokens, *, source: Control
             destination.arrived += 1
         cycle += 1
         held = sender.offered is None or not source.room or in_flight >= config.reads_in_flight
-        full = described == len(tokens) or not sender.ready or (
-            entered != number[described] and places + config.chips > config.buffer_tokens)
+        full = (
+            described == len(tokens)
+            or not sender.ready
+            or (entered != number[described] and places + config.chips > config.buffer_tokens)
+        )
         if held and full and not answers and not leaving and receiver.offered is None:
             known = (offers[0][0] if offers else _NEVER, freeing[0][0] if freeing else _NEVER)
             cycle = _pass(cycle, clock_ps, (sender, receiver), (source, destination), min(known))
     return Transfer(destination.end * destination.memory.clock_ps / 1e3, source.openings, destination.openings)
 
 
-def _pass(cycle: int, clock_ps: float, schedulers: tuple[SchedulerModel, SchedulerModel],
-          memories: tuple[Controller, Controller], limit: int) -> int:
+def _pass(
+    cycle: int,
+    clock_ps: float,
+    schedulers: tuple[SchedulerModel, SchedulerModel],
+    memories: tuple[Controller, Controller],
+    limit: int,
+) -> int:
     """Skip cycles in which nothing happens; returns the cycle to go on with."""
     for memory in memories:
         if memory.queue:

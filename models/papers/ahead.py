@@ -37,8 +37,13 @@ class Ahead:
     keeps: tuple[str, ...]
 
 
-def work_ahead(tasks: Sequence[Ahead], claims: Collection[str], evidence: Evidence, records: RecordSource,
-               processes: int | None = None) -> int:
+def work_ahead(
+    tasks: Sequence[Ahead],
+    claims: Collection[str],
+    evidence: Evidence,
+    records: RecordSource,
+    processes: int | None = None,
+) -> int:
     """Run the tasks that ``claims`` use, side by side, and keep their results in ``evidence``. Returns the number of tasks.
     Nothing happens for fewer than two tasks or processes: the claims then compute what they need themselves."""
     wanted = [task for task in tasks if not set(task.claims).isdisjoint(claims)]
@@ -55,8 +60,12 @@ def work_ahead(tasks: Sequence[Ahead], claims: Collection[str], evidence: Eviden
     return len(wanted)
 
 
-def side_by_side(function: Callable[..., Any], *arguments: Sequence[Any],
-                 progress: Callable[[str], None] = lambda text: None, processes: int | None = None) -> list[Any]:
+def side_by_side(
+    function: Callable[..., Any],
+    *arguments: Sequence[Any],
+    progress: Callable[[str], None] = lambda text: None,
+    processes: int | None = None,
+) -> list[Any]:
     """The results of ``function`` for each set of arguments, as :func:`map` has them, in processes of their own."""
     size = len(arguments[0])
     count = min(processes or len(os.sched_getaffinity(0)), size)
@@ -77,6 +86,9 @@ def _run(asked: tuple[Ahead, RecordSource]) -> tuple[dict[Any, Any], list[Input]
     # An error comes again where a claim asks for the same, and then says so.
     with noted_inputs() as inputs, contextlib.suppress(NotCheckable, ConfigError):
         task.run(evidence)
-    kept = {key: value for key, value in evidence.kept.items()
-            if isinstance(key, tuple) and key[0] in task.keeps and value[1] is None}
+    kept = {
+        key: value
+        for key, value in evidence.kept.items()
+        if isinstance(key, tuple) and key[0] in task.keeps and value[1] is None
+    }
     return kept, list(inputs.values())

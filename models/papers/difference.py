@@ -11,19 +11,27 @@ from ...constraints.document import Strict
 __all__ = ["CAUSES", "Difference"]
 
 #: Causes in words.
-CAUSES = {"our-error": "our error", "contradiction": "the paper contradicts itself",
-          "unpublished-input": "an input that nobody published", "design": "a difference of design"}
+CAUSES = {
+    "our-error": "our error",
+    "contradiction": "the paper contradicts itself",
+    "unpublished-input": "an input that nobody published",
+    "design": "a difference of design",
+}
 
 
 class Difference(Strict):
     """Cause of a difference."""
 
     cause: Literal["our-error", "contradiction", "unpublished-input", "design"] = Field(
-        description="our error, a contradiction of the paper, an input that nobody published, or a difference of design")
-    number: str = Field(min_length=3, pattern=r"[^.\s]$", description="the number that would change the verdict, in words")
+        description="our error, a contradiction of the paper, an input that nobody published, or a difference of design"
+    )
+    number: str = Field(
+        min_length=3, pattern=r"[^.\s]$", description="the number that would change the verdict, in words"
+    )
     ours: float = Field(strict=False, description="our value of this number, in `unit`")
-    needed: float | None = Field(default=None, strict=False,
-                                 description="value with which ours would be the paper's; null if nothing tells it")
+    needed: float | None = Field(
+        default=None, strict=False, description="value with which ours would be the paper's; null if nothing tells it"
+    )
     unit: str | None = Field(default=None, description="unit of `ours` and `needed`")
 
     def text(self) -> str:

@@ -96,16 +96,19 @@ class Checks(dict[str, Check]):
                 self[identifier] = function
                 self.sources[identifier] = sources
             return function
+
         return register
 
     def off(self, *identifiers: str) -> Callable[[Differ], Differ]:
         """Decorator: the function says why our values of these claims are off. It is called only if one is."""
+
         def register(function: Differ) -> Differ:
             for identifier in identifiers:
                 if identifier in self.differs:
                     raise ValueError(f"claim '{identifier}' has two causes")
                 self.differs[identifier] = function
             return function
+
         return register
 
 

@@ -73,11 +73,23 @@ class Row:
     def as_dict(self) -> dict[str, Any]:
         """The row of ``bankside repro --json``."""
         claim = self.claim
-        return {"id": claim.id, "source": claim.source, "statement": claim.statement, "kind": claim.kind,
-                "category": self.category, "conditions": claim.conditions, "paper": claim.value, "ours": self.ours,
-                "unit": claim.unit, "ratio": self.ratio, "verdict": self.verdict, "tolerance": self.tolerance,
-                "why": self.why, "difference": self.difference.model_dump() if self.difference else None,
-                "basis": self.basis}
+        return {
+            "id": claim.id,
+            "source": claim.source,
+            "statement": claim.statement,
+            "kind": claim.kind,
+            "category": self.category,
+            "conditions": claim.conditions,
+            "paper": claim.value,
+            "ours": self.ours,
+            "unit": claim.unit,
+            "ratio": self.ratio,
+            "verdict": self.verdict,
+            "tolerance": self.tolerance,
+            "why": self.why,
+            "difference": self.difference.model_dump() if self.difference else None,
+            "basis": self.basis,
+        }
 
 
 def checks_of(paper: str) -> Checks:
@@ -102,9 +114,15 @@ def series_of(paper: str, name: str, evidence: Evidence) -> Series:
     return paper_packages()[paper].series[name](evidence)
 
 
-def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | None = None, *,
-                 checks: Mapping[str, Check] | None = None, measurer: Measurer | None = None,
-                 each: Callable[[Row], None] = lambda row: None) -> list[Row]:
+def check_claims(
+    paper: Paper,
+    evidence: Evidence,
+    claims: Sequence[Claim] | None = None,
+    *,
+    checks: Mapping[str, Check] | None = None,
+    measurer: Measurer | None = None,
+    each: Callable[[Row], None] = lambda row: None,
+) -> list[Row]:
     """Compute our value for each of ``claims``, all of the paper's by default.
 
     Parameters
@@ -119,7 +137,7 @@ def check_claims(paper: Paper, evidence: Evidence, claims: Sequence[Claim] | Non
     known = checks_of(paper.name) if checks is None else Checks(checks)
     wanted = list(paper.claims if claims is None else claims)
     rows: dict[str, Row] = {}
-    waiting: dict[str, set[Measurement]] = {}   # those that have not ended
+    waiting: dict[str, set[Measurement]] = {}  # those that have not ended
     asked: set[Measurement] = set()
     turns: Counter[str] = Counter()
     made = evidence.made
@@ -179,8 +197,18 @@ def _row(paper: Paper, claim: Claim, checks: Checks, evidence: Evidence) -> tupl
     why = finding.why
     if result.unchecked and not why:
         why = f"Not checked: {', '.join(result.unchecked)}."
-    return Row(claim, group, _jsonable(finding.ours), result.ratio, result.verdict, why, finding.basis,
-               _tolerance_text(claim, finding), time.monotonic() - started, difference), ()
+    return Row(
+        claim,
+        group,
+        _jsonable(finding.ours),
+        result.ratio,
+        result.verdict,
+        why,
+        finding.basis,
+        _tolerance_text(claim, finding),
+        time.monotonic() - started,
+        difference,
+    ), ()
 
 
 def _require_declared(claim: Claim, checks: Checks, evidence: Evidence) -> None:
@@ -195,10 +223,16 @@ def _unmeasured(missing: MissingRecord, made: Mapping[Measurement, Outcome]) -> 
     """Reason and verdict of a claim without its measurements: none was asked for, one failed, or one ran out of time."""
     ended = [(need, made[need]) for need in missing.needs if need in made and made[need].state != "done"]
     lost = [need for need in missing.needs if need in made and made[need].state == "done"]
-    why = "; ".join([*(f"`{need.command}` {outcome.state}: {outcome.why}" for need, outcome in ended),
-                     *(f"`{need.command}` left no record of what was asked for" for need in lost)])
-    verdict = next((state for state in ("failed", "timed-out") if any(o.state == state for _, o in ended)),
-                   "failed" if lost else "not-measured")
+    why = "; ".join(
+        [
+            *(f"`{need.command}` {outcome.state}: {outcome.why}" for need, outcome in ended),
+            *(f"`{need.command}` left no record of what was asked for" for need in lost),
+        ]
+    )
+    verdict = next(
+        (state for state in ("failed", "timed-out") if any(o.state == state for _, o in ended)),
+        "failed" if lost else "not-measured",
+    )
     return why or str(missing).replace(", or give --measure", ""), verdict
 
 

@@ -73,8 +73,13 @@ def judge(paper: Any, ours: Any, tolerance: float | Mapping[str, float] = 0.0, *
     verdict = max((leaf.verdict for leaf in leaves), key=order)
     ratios = [(leaf.ratio, leaf.name) for leaf in leaves if leaf.ratio is not None]
     ratio, part = max(ratios, key=lambda one: _distance(one[0]), default=(None, ""))
-    return Judgement(verdict, ratio, part,
-                     tuple(leaf.name for leaf in leaves if leaf.verdict == "off" and leaf.name), tuple(unchecked))
+    return Judgement(
+        verdict,
+        ratio,
+        part,
+        tuple(leaf.name for leaf in leaves if leaf.verdict == "off" and leaf.name),
+        tuple(unchecked),
+    )
 
 
 def _distance(ratio: float) -> float:
@@ -99,8 +104,9 @@ def _bound(name: str) -> str | None:
     return None
 
 
-def _compare(name: str, paper: Any, ours: Any, tolerance: Any, bounds: bool, leaves: list[_Leaf],
-             unchecked: list[str]) -> None:
+def _compare(
+    name: str, paper: Any, ours: Any, tolerance: Any, bounds: bool, leaves: list[_Leaf], unchecked: list[str]
+) -> None:
     if ours is None:
         unchecked.append(name)
     elif isinstance(paper, Mapping):

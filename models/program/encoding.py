@@ -34,7 +34,7 @@ _TARGETS = list(OPERANDS)
 class _Line:
     op: int
     loops: list[_Begin] = field(default_factory=list)
-    modifiers: list[tuple[int, int, int, int]] = field(default_factory=list)     # target, level, stride, shift
+    modifiers: list[tuple[int, int, int, int]] = field(default_factory=list)  # target, level, stride, shift
     operands: dict[str, int] = field(default_factory=dict)
     virtual: bool = False
 
@@ -113,8 +113,10 @@ def _flat(body: Sequence[Node]) -> Iterator[Node]:
 
 
 def _has_command(body: Sequence[Node]) -> bool:
-    return any(isinstance(node, (Command, Wait)) or (isinstance(node, Loop) and _has_command(tuple(_flat(node.body))))
-               for node in body)
+    return any(
+        isinstance(node, (Command, Wait)) or (isinstance(node, Loop) and _has_command(tuple(_flat(node.body))))
+        for node in body
+    )
 
 
 def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int) -> _Line:
@@ -139,8 +141,9 @@ def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int
         at: object = value.base
         base, newest = (at.base, at.terms) if isinstance(at, Newest) else (value.base, ())
         if not 0 <= base < 1 << encoding.operands[place]:
-            raise ConfigError(f"{command.op}: {name} must begin at 0 to {(1 << encoding.operands[place]) - 1}, "
-                              f"not {base}")
+            raise ConfigError(
+                f"{command.op}: {name} must begin at 0 to {(1 << encoding.operands[place]) - 1}, not {base}"
+            )
         if len(value.strides) > depth:
             raise ConfigError(f"{command.op}: {name} uses the index of a loop that is not open")
         line.virtual |= name == "slot"
@@ -151,14 +154,17 @@ def _command(command: Command, encoding: ProgramEncoding, depth: int, outer: int
         for divisor, times in newest:
             shift, room = divisor.bit_length() - 1, encoding.modifier_fields.get("shift", 0)
             if shift >= 1 << room:
-                raise ConfigError(f"{command.op}: {name}: the newest token is divided by at most {1 << (1 << room) - 1}, "
-                                  f"not {divisor}")
+                raise ConfigError(
+                    f"{command.op}: {name}: the newest token is divided by at most {1 << (1 << room) - 1}, "
+                    f"not {divisor}"
+                )
             modify(name, place, encoding.newest_level, times, shift)
     return line
 
 
 def _place(lines: list[_Line], line: _Line, begun: list[_Begin], encoding: ProgramEncoding) -> None:
     """Append a command. Loops and modifiers that do not fit its line go into lines before it."""
+
     def append(line: _Line) -> None:
         for begin in line.loops:
             begin.line = len(lines)
@@ -169,16 +175,22 @@ def _place(lines: list[_Line], line: _Line, begun: list[_Begin], encoding: Progr
         # Take as little as possible, loops first. Best is the outermost loop alone: its iterations begin behind this
         # line.
         taken = (beyond - 1) % room + 1
-        more = _Line(MORE, loops[:taken], modifiers[:max(0, taken - len(loops))])
-        loops, modifiers = loops[len(more.loops):], modifiers[len(more.modifiers):]
+        more = _Line(MORE, loops[:taken], modifiers[: max(0, taken - len(loops))])
+        loops, modifiers = loops[len(more.loops) :], modifiers[len(more.modifiers) :]
         append(more)
     line.loops, line.modifiers = loops, modifiers
     append(line)
 
 
 def _words(line: _Line, encoding: ProgramEncoding) -> list[int]:
-    head = pack(encoding.command_fields, op=line.op, loops=len(line.loops), modifiers=len(line.modifiers),
-                virtual=int(line.virtual), **line.operands)
+    head = pack(
+        encoding.command_fields,
+        op=line.op,
+        loops=len(line.loops),
+        modifiers=len(line.modifiers),
+        virtual=int(line.virtual),
+        **line.operands,
+    )
     words = [head >> WORD_BITS * k & ((1 << WORD_BITS) - 1) for k in range(encoding.command_words)]
     for begin in line.loops:
         words.append(_loop_word(begin.count, begin.end - begin.line + 1, encoding))
@@ -195,8 +207,10 @@ def _loop_word(count: object, length: int, encoding: ProgramEncoding) -> int:
         return pack(encoding.loop_fields, length=length, value=count)
     shift = count.divisor.bit_length() - 1
     if count.divisor != 1 << shift or shift > encoding.token_bits:
-        raise ConfigError(f"the divisor of a count by tokens must be a power of two up to {1 << encoding.token_bits}, "
-                          f"not {count.divisor}")
+        raise ConfigError(
+            f"the divisor of a count by tokens must be a power of two up to {1 << encoding.token_bits}, "
+            f"not {count.divisor}"
+        )
     half = 1 << (encoding.offset_bits - 1)
     if not -half <= count.offset < half:
         raise ConfigError(f"the offset of a count by tokens must be {-half} to {half - 1}, not {count.offset}")
@@ -211,8 +225,8 @@ def _loop_word(count: object, length: int, encoding: ProgramEncoding) -> int:
 
 def decode_line(words: Sequence[int], encoding: ProgramEncoding) -> tuple[dict[str, int], list[int]]:
     """Fields of the command, and the prefix words."""
-    head = sum(int(word) << WORD_BITS * k for k, word in enumerate(words[:encoding.command_words]))
-    return unpack(encoding.command_fields, head), [int(word) for word in words[encoding.command_words:]]
+    head = sum(int(word) << WORD_BITS * k for k, word in enumerate(words[: encoding.command_words]))
+    return unpack(encoding.command_fields, head), [int(word) for word in words[encoding.command_words :]]
 
 
 def _loop(word: int, encoding: ProgramEncoding) -> tuple[object, int]:
@@ -223,7 +237,9 @@ def _loop(word: int, encoding: ProgramEncoding) -> tuple[object, int]:
     return Tokens(1 << by["shift"], signed(by["offset"], encoding.offset_bits), by["slot"]), fields["length"]
 
 
-def decode_program(words: np.ndarray, encoding: ProgramEncoding, *, first: int = 0, layers: int | None = None) -> Program:
+def decode_program(
+    words: np.ndarray, encoding: ProgramEncoding, *, first: int = 0, layers: int | None = None
+) -> Program:
     """The program in lines ``first`` and following. For words of :func:`encode_program` it is its :func:`canonical`
     form.
 
@@ -265,7 +281,7 @@ def decode_program(words: np.ndarray, encoding: ProgramEncoding, *, first: int =
             if not length or (len(stack) > 1 and at + length - 1 > stack[-1][1]):
                 raise fail(DispatchError.BODY)
             stack.append((count, at + length - 1, []))
-        extra += prefix[begins:begins + modifiers]
+        extra += prefix[begins : begins + modifiers]
         if op != MORE:
             what, strides = COMMANDS[_CODES[op]], {name: [0] * (len(stack) - 1 + outer) for name in OPERANDS}
             newest: dict[str, list[tuple[int, int]]] = {name: [] for name in OPERANDS}
@@ -283,12 +299,21 @@ def decode_program(words: np.ndarray, encoding: ProgramEncoding, *, first: int =
                 strides[target][level] += stride
             extra = []
             places = dict(what.fields)
-            places |= {name: place for name, place in what.optional.items()
-                       if fields[place] or any(strides[place]) or newest[place]}
+            places |= {
+                name: place
+                for name, place in what.optional.items()
+                if fields[place] or any(strides[place]) or newest[place]
+            }
             places |= {"slot": "slot"} if fields["virtual"] else {}
-            stack[-1][2].append(Command(_CODES[op], {
-                name: Affine(Newest(fields[place], tuple(newest[place])), tuple(strides[place]))  # type: ignore[arg-type]
-                for name, place in places.items()}))
+            stack[-1][2].append(
+                Command(
+                    _CODES[op],
+                    {
+                        name: Affine(Newest(fields[place], tuple(newest[place])), tuple(strides[place]))  # type: ignore[arg-type]
+                        for name, place in places.items()
+                    },
+                )
+            )
         while stack[-1][1] == at:
             count, _, nodes = stack.pop()
             stack[-1][2].append(Loop(count, tuple(nodes)))  # type: ignore[arg-type]
@@ -299,12 +324,15 @@ def decode_program(words: np.ndarray, encoding: ProgramEncoding, *, first: int =
 
 def canonical(program: Program) -> Program:
     """The program as its encoding gives it back: without stages, empty loops and optional operands that are 0."""
+
     def visit(body: Sequence[Node]) -> Iterator[Node]:
         for node in _flat(body):
             if isinstance(node, Command):
                 optional = COMMANDS[node.op].optional if node.op in COMMANDS else ()
-                yield Command(node.op, {name: value for name, value in node.operands
-                                        if name not in optional or value != Affine(0)})
+                yield Command(
+                    node.op,
+                    {name: value for name, value in node.operands if name not in optional or value != Affine(0)},
+                )
             elif isinstance(node, Loop):
                 inner = tuple(visit(node.body))
                 if _has_command(inner):
@@ -320,13 +348,14 @@ def listing(words: np.ndarray, encoding: ProgramEncoding, *, first: int = 0) -> 
     for number, line in enumerate(words, first):
         fields, prefix = decode_line(line, encoding)
         parts = []
-        for word in prefix[:fields["loops"]]:
+        for word in prefix[: fields["loops"]]:
             count, length = _loop(word, encoding)
             parts.append(f"Dyn-Loop({count}, {length})")
-        for word in prefix[fields["loops"]:fields["loops"] + fields["modifiers"]]:
+        for word in prefix[fields["loops"] : fields["loops"] + fields["modifiers"]]:
             change = unpack(encoding.modifier_fields, word)
             by = {encoding.layer_level: "layer", encoding.newest_level: f"t/{1 << change.get('shift', 0)}"}.get(
-                change["level"], f"i{change['level']}")
+                change["level"], f"i{change['level']}"
+            )
             target = _TARGETS[change["target"]] if change["target"] < len(_TARGETS) else "?"
             parts.append(f"Dyn-Modi({target}, {signed(change['stride'], encoding.stride_bits)}*{by})")
         name = {END: "end", MORE: "more"}.get(fields["op"], _CODES.get(fields["op"], "?"))

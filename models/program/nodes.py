@@ -147,7 +147,9 @@ class Tokens:
         return max(0, -(-tokens // self.divisor) + self.offset)
 
     def __str__(self) -> str:
-        return f"tokens/{self.divisor}{f'{self.offset:+d}' if self.offset else ''}{f'@{self.slot}' if self.slot else ''}"
+        return (
+            f"tokens/{self.divisor}{f'{self.offset:+d}' if self.offset else ''}{f'@{self.slot}' if self.slot else ''}"
+        )
 
     def _unknown(self, *_: object) -> int:
         raise ConfigError(f"the count of a loop is {self}: bind the program to a number of tokens first")
@@ -171,8 +173,10 @@ class Command:
         if not op.isidentifier():
             raise ConfigError(f"the name of a command must be an identifier, not {op!r}")
         values = {**(operands or {}), **named}
-        pairs = ((name, v if isinstance(v, Affine) else Affine(integer(f"{op}: operand {name}", v)))
-                 for name, v in values.items())
+        pairs = (
+            (name, v if isinstance(v, Affine) else Affine(integer(f"{op}: operand {name}", v)))
+            for name, v in values.items()
+        )
         object.__setattr__(self, "op", op)
         object.__setattr__(self, "operands", tuple(sorted(pairs)))
 
@@ -269,10 +273,13 @@ def shift(body: Sequence[Node], depth: int, offsets: Mapping[str, Affine]) -> It
     """``body`` moved below ``depth`` further loops, with ``offsets`` added to operands of the same name."""
     for node in body:
         if isinstance(node, Command):
-            moved = {name: Affine(value.base, (0,) * depth + value.strides) if depth and value.strides else value
-                     for name, value in node.operands}
-            yield Command(node.op, {name: value + offsets[name] if name in offsets else value
-                                    for name, value in moved.items()})
+            moved = {
+                name: Affine(value.base, (0,) * depth + value.strides) if depth and value.strides else value
+                for name, value in node.operands
+            }
+            yield Command(
+                node.op, {name: value + offsets[name] if name in offsets else value for name, value in moved.items()}
+            )
         elif isinstance(node, Loop):
             yield Loop(node.count, tuple(shift(node.body, depth, offsets)))
         elif isinstance(node, Stage):

@@ -164,9 +164,15 @@ class Program:
                 elif isinstance(node, Stage):
                     yield Stage(node.name, tuple(visit(node.body)))
                 elif isinstance(node, Command) and any(isinstance(value.base, Newest) for _, value in node.operands):
-                    yield Command(node.op, {name: Affine(value.base.at(integer("a number of tokens", known[0])),
-                                                         value.strides) if isinstance(value.base, Newest) else value
-                                            for name, value in node.operands})
+                    yield Command(
+                        node.op,
+                        {
+                            name: Affine(value.base.at(integer("a number of tokens", known[0])), value.strides)
+                            if isinstance(value.base, Newest)
+                            else value
+                            for name, value in node.operands
+                        },
+                    )
                 else:
                     yield node
 
@@ -253,8 +259,11 @@ class Program:
         """
         names = {command.names for command, _ in self.commands() if command.op == op}
         if len(names) != 1:
-            raise ConfigError(f"the commands {op} of a program must have the same operands" if names else
-                              f"the program has no command {op}")
+            raise ConfigError(
+                f"the commands {op} of a program must have the same operands"
+                if names
+                else f"the program has no command {op}"
+            )
         order = names.pop()
 
         # coefficients[execution, operand, 0] is the base, [..., 1 + k] the stride of loop k that is still symbolic
@@ -262,8 +271,12 @@ class Program:
             parts = [np.empty((0, len(order), depth + 1), np.int64)]
             for node in body:
                 if isinstance(node, Command) and node.op == op:
-                    parts.append(np.array([[[v.base, *v.strides] + [0] * (depth - len(v.strides))
-                                            for _, v in node.operands]], np.int64).reshape(1, len(order), depth + 1))
+                    parts.append(
+                        np.array(
+                            [[[v.base, *v.strides] + [0] * (depth - len(v.strides)) for _, v in node.operands]],
+                            np.int64,
+                        ).reshape(1, len(order), depth + 1)
+                    )
                 elif isinstance(node, Loop):
                     inner = visit(node.body, depth + 1)
                     index = np.arange(node.count)[:, None, None]

@@ -17,7 +17,7 @@ __all__ = ["parse_program", "read_program"]
 MAX_BYTES = 1 << 26
 MAX_DEPTH = 64
 
-_DIGITS = 20                  # of a number: far beyond any operand
+_DIGITS = 20  # of a number: far beyond any operand
 _LOOP = re.compile(r"loop\s+i(\d+)\s*<\s*(\S+)")
 _TOKENS = re.compile(r"tokens/(\d{1,20})([+-]\d{1,20})?(?:@(\d{1,20}))?")
 _TERM = re.compile(r"([+-]?)(?:(\d+)\*)?(?:i(\d+)|t/(\d+))|([+-]?)(\d+)")
@@ -73,7 +73,7 @@ def parse_program(text: str, where: str = "program", check: Check | None = None)
         if not words:
             continue
         try:
-            if content[:-len(words)].strip(" "):
+            if content[: -len(words)].strip(" "):
                 raise ConfigError("a line is indented with spaces, not with tabs")
             indent = len(content) - len(words)
             while True:
@@ -175,8 +175,10 @@ def _affine(command: str, operand: str, text: str, depth: int) -> Affine:
         elif divisor is not None:
             newest.append((int(divisor), value))
         elif int(level) >= depth:
-            raise ConfigError(f"{command}: operand {operand} uses i{level}, "
-                              + (f"but the loops here are i0 to i{depth - 1}" if depth else "but no loop is here"))
+            raise ConfigError(
+                f"{command}: operand {operand} uses i{level}, "
+                + (f"but the loops here are i0 to i{depth - 1}" if depth else "but no loop is here")
+            )
         else:
             strides[int(level)] += value
         place = match.end()

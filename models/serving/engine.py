@@ -30,8 +30,14 @@ __all__ = ["Instance", "Requests", "kept", "serve"]
 _CHUNK = 32
 
 
-def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None, *, model: str = "",
-          progress: Callable[[int, int], None] | None = None) -> ServingResult:
+def serve(
+    system: ServedSystem,
+    workload: Workload,
+    policy: Policy | None = None,
+    *,
+    model: str = "",
+    progress: Callable[[int, int], None] | None = None,
+) -> ServingResult:
     """Serve ``workload`` until its last request has ended.
 
     ``progress`` receives the number of requests that have ended, and the number of all requests.
@@ -73,11 +79,20 @@ def serve(system: ServedSystem, workload: Workload, policy: Policy | None = None
                 instance.iterate(math.inf)
                 told()
     return ServingResult(
-        system=system.name, model=model, workload=workload, policy=policy,
-        kv_capacity_tokens=blocks * system.kv_block_tokens, kv_block_tokens=system.kv_block_tokens, instance=table.instance,
-        started_s=table.started, first_token_s=table.first,
-        finished_s=table.finished, preemptions=table.preemptions, segments=[one.segments for one in instances],
-        logs=[one.log.closed() for one in instances])
+        system=system.name,
+        model=model,
+        workload=workload,
+        policy=policy,
+        kv_capacity_tokens=blocks * system.kv_block_tokens,
+        kv_block_tokens=system.kv_block_tokens,
+        instance=table.instance,
+        started_s=table.started,
+        first_token_s=table.first,
+        finished_s=table.finished,
+        preemptions=table.preemptions,
+        segments=[one.segments for one in instances],
+        logs=[one.log.closed() for one in instances],
+    )
 
 
 def _check_fits(system: ServedSystem, workload: Workload, blocks: int) -> None:
@@ -90,10 +105,13 @@ def _check_fits(system: ServedSystem, workload: Workload, blocks: int) -> None:
         held = f" ({', '.join(f'{name} {tokens}' for name, tokens in tiers.items())})" if tiers else ""
         where = f" in the last tier '{list(tiers)[-1]}'" if tiers else ""
         others = f" ({len(too_large)} of {len(workload)} requests are too long)" if len(too_large) > 1 else ""
-        raise ConfigError(f"{workload.name}: request {worst} needs {int(need[worst])} tokens of KV cache, {system.name} "
-                          f"has room for {room}{held} beside the weights; {int(need[worst]) - room} tokens are "
-                          f"missing{where}{others}"
-                          if room else f"{system.name} has no room for a KV cache beside the weights")
+        raise ConfigError(
+            f"{workload.name}: request {worst} needs {int(need[worst])} tokens of KV cache, {system.name} "
+            f"has room for {room}{held} beside the weights; {int(need[worst]) - room} tokens are "
+            f"missing{where}{others}"
+            if room
+            else f"{system.name} has no room for a KV cache beside the weights"
+        )
 
 
 def kept(tokens: Any, window: int | None) -> Any:
@@ -113,7 +131,7 @@ class Requests:
         self.first = np.full(count, np.nan)
         self.finished = np.full(count, np.nan)
         self.preemptions = np.zeros(count, np.int32)
-        self.paused = np.zeros(count)           # when a preempted request had its last token
+        self.paused = np.zeros(count)  # when a preempted request had its last token
         self.ended = 0
 
 
@@ -127,8 +145,9 @@ class Instance:
     decode steps so far as tokens in the KV cache. ``last_step`` is the number of the step that ends it.
     """
 
-    def __init__(self, number: int, system: ServedSystem, policy: Policy, table: Requests, blocks: int,
-                 cached: bool = False) -> None:
+    def __init__(
+        self, number: int, system: ServedSystem, policy: Policy, table: Requests, blocks: int, cached: bool = False
+    ) -> None:
         self.cached = cached
         self.number, self.system, self.policy, self.table = number, system, policy, table
         self.blocks, self.block = blocks, int(system.kv_block_tokens)
@@ -137,24 +156,26 @@ class Instance:
         self.spare = 0 if self.reserve else math.ceil(policy.watermark * blocks)
         self.clock = 0.0
         self.steps = 0
-        self.expected: deque[int] = deque()     # not arrived yet, in order of arrival
-        self.queue: deque[int] = deque()        # waiting
-        self.filling: list[list[int]] = []      # chunked: request, tokens that are in, tokens to be in
+        self.expected: deque[int] = deque()  # not arrived yet, in order of arrival
+        self.queue: deque[int] = deque()  # waiting
+        self.filling: list[list[int]] = []  # chunked: request, tokens that are in, tokens to be in
         self.ids = self.base = self.last_step = self.since = np.zeros(0, np.int64)
         self.began = np.zeros(0)
-        self.attended = 0                       # tokens that requests have attended to in decode steps
-        self.longest = 0                        # most tokens that one of them has
+        self.attended = 0  # tokens that requests have attended to in decode steps
+        self.longest = 0  # most tokens that one of them has
         self.entered: list[tuple[float, int]] = []  # prefills since the last decode step: when ended, requests
         self.last_end = 0.0
         self.segments = Segment.table()
         self.log = StepLog()
         self._admit_hook, self._finish_hook, self._preempt_hook = (
-            getattr(system, name, None) for name in ("on_admit", "on_finish", "on_preempt"))
+            getattr(system, name, None) for name in ("on_admit", "on_finish", "on_preempt")
+        )
         self._run_hook = getattr(system, "decode_run", None)
         self._between_hook = getattr(system, "prefill_between_seconds", None)
         self._mixed_hook = getattr(system, "mixed_seconds", None)
         self._decode_energy, self._prefill_energy = (
-            getattr(system, name, None) for name in ("decode_energy_pj", "prefill_energy_pj"))
+            getattr(system, name, None) for name in ("decode_energy_pj", "prefill_energy_pj")
+        )
 
     def without_energy(self) -> None:
         """Do not add up energy."""
@@ -255,8 +276,15 @@ class Instance:
             return
         prefill = (self._between_hook if len(self.ids) else None) or self.system.prefill_seconds
         seconds = float(prefill(sizes, np.zeros_like(sizes)))
-        self.log.iteration(self.clock, seconds, len(self.ids), self._used() + int(self._need(sizes).sum()), "prefill",
-                           len(prompts), int(sizes.sum()))
+        self.log.iteration(
+            self.clock,
+            seconds,
+            len(self.ids),
+            self._used() + int(self._need(sizes).sum()),
+            "prefill",
+            len(prompts),
+            int(sizes.sum()),
+        )
         if self._prefill_energy is not None:
             self.log.energy("prefill", self._prefill_energy(sizes, np.zeros_like(sizes)))
         self.clock += seconds
@@ -273,7 +301,7 @@ class Instance:
                 self.log.gaps(np.array([self.clock - table.paused[request]]), 1)
         table.generated[ids] += 1
         self._join(ids, tokens)
-        left = self.last_step[-len(ids):] - self.steps
+        left = self.last_step[-len(ids) :] - self.steps
         if left.min() == 0:
             self._leave()
         stay = int(np.count_nonzero(left))
@@ -346,8 +374,11 @@ class Instance:
             return
         steps = int(self.last_step.min()) - self.steps
         start_used = self._used()
-        if not self.reserve and start_used + len(self.ids) * (steps // self.block + 1) > self.blocks \
-                and self._used(steps) > self.blocks:
+        if (
+            not self.reserve
+            and start_used + len(self.ids) * (steps // self.block + 1) > self.blocks
+            and self._used(steps) > self.blocks
+        ):
             low, high = 1, steps
             while high - low > 1:
                 middle = (low + high) // 2
@@ -369,8 +400,15 @@ class Instance:
         self.log.gaps(seconds[1:], len(self.ids))
         self.log.steps(ends)
         self.steps += steps
-        self.log.iteration(self.clock, float(ends[-1]) - self.clock, len(self.ids), (start_used + self._used()) / 2,
-                           "decode", steps, steps * len(self.ids))
+        self.log.iteration(
+            self.clock,
+            float(ends[-1]) - self.clock,
+            len(self.ids),
+            (start_used + self._used()) / 2,
+            "decode",
+            steps,
+            steps * len(self.ids),
+        )
         self.clock = float(ends[-1])
         self.last_end = self.clock
         if self.last_step.min() == self.steps:
@@ -402,8 +440,9 @@ class Instance:
         if self.policy.mode == "fast":
             if room < math.inf:
                 steps = min(steps, int(room / first) + 2) if first > 0 else steps
-            return _interpolated(lambda k: float(system.decode_seconds(contexts + k)), first, steps,
-                                 self.policy.tolerance)
+            return _interpolated(
+                lambda k: float(system.decode_seconds(contexts + k)), first, steps, self.policy.tolerance
+            )
         parts, done, total, chunk = [np.array([first])], 1, first, _CHUNK
         while done < steps and total < room:
             count = min(chunk, steps - done)
@@ -445,8 +484,15 @@ class Instance:
             seconds = float(self._mixed_hook(contexts, tokens, past))
         else:
             seconds = float(self.system.decode_seconds(contexts)) + float(self.system.prefill_seconds(tokens, past))
-        self.log.iteration(self.clock, seconds, len(self.ids), self._used(1 if len(self.ids) else 0),
-                           "mixed" if len(self.ids) else "prefill", len(chunks), int(tokens.sum()))
+        self.log.iteration(
+            self.clock,
+            seconds,
+            len(self.ids),
+            self._used(1 if len(self.ids) else 0),
+            "mixed" if len(self.ids) else "prefill",
+            len(chunks),
+            int(tokens.sum()),
+        )
         if self._prefill_energy is not None:
             self.log.energy("prefill", self._prefill_energy(tokens, past))
         if self._decode_energy is not None and len(contexts):

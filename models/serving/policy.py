@@ -51,12 +51,18 @@ class Policy:
     tolerance: float = 0.01
 
     def __post_init__(self) -> None:
-        for what, value, most in (("batch limit", self.batch_limit, 1 << 24), ("token budget", self.token_budget, 1 << 30),
-                                  ("instances", self.instances, 1 << 16)):
+        for what, value, most in (
+            ("batch limit", self.batch_limit, 1 << 24),
+            ("token budget", self.token_budget, 1 << 30),
+            ("instances", self.instances, 1 << 16),
+        ):
             if not 1 <= value <= most:
                 raise ConfigError(f"{what} must be 1 to {most}, not {value}")
-        for what, name, valid in (("dispatch", self.dispatch, DISPATCH), ("preemption", self.preemption, PREEMPTION),
-                                  ("mode", self.mode, ("exact", "fast"))):
+        for what, name, valid in (
+            ("dispatch", self.dispatch, DISPATCH),
+            ("preemption", self.preemption, PREEMPTION),
+            ("mode", self.mode, ("exact", "fast")),
+        ):
             if name not in valid:
                 raise ConfigError(nearest(what, name, valid))
         if not 0 <= self.watermark < 1:

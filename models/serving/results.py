@@ -15,8 +15,20 @@ from .workloads import Workload
 __all__ = ["CSV_COLUMNS", "Iterations", "Segment", "ServingResult", "StepLog", "spread", "weighted_percentile"]
 
 #: Columns of the CSV file, as in LLMServingSim. Times are in ns; ITL is a list of times.
-CSV_COLUMNS = ("instance id", "request id", "model", "input", "output", "arrival", "end_time", "latency", "queuing_delay",
-               "TTFT", "TPOT", "ITL")
+CSV_COLUMNS = (
+    "instance id",
+    "request id",
+    "model",
+    "input",
+    "output",
+    "arrival",
+    "end_time",
+    "latency",
+    "queuing_delay",
+    "TTFT",
+    "TPOT",
+    "ITL",
+)
 
 PERCENTILES = (50, 90, 99)
 
@@ -93,8 +105,9 @@ class StepLog:
         self._counts: list[int] = []
         self._energy: dict[tuple[str, str], float] = {}
 
-    def iteration(self, start: float, seconds: float, batch: int, blocks: float, kind: str, count: int,
-                  tokens: int) -> None:
+    def iteration(
+        self, start: float, seconds: float, batch: int, blocks: float, kind: str, count: int, tokens: int
+    ) -> None:
         self._events.append((start, seconds, batch, blocks, kind, count, tokens))
 
     def steps(self, ends: np.ndarray) -> None:
@@ -110,13 +123,23 @@ class StepLog:
             self._energy[kind, name] = self._energy.get((kind, name), 0.0) + pj
 
     def closed(self) -> Iterations:
-        start, seconds, batch, blocks, kind, count, tokens = zip(*self._events, strict=True) if self._events else ((),) * 7
+        start, seconds, batch, blocks, kind, count, tokens = (
+            zip(*self._events, strict=True) if self._events else ((),) * 7
+        )
         sizes = [len(part) for part in self._gaps]
-        return Iterations(np.array(start, float), np.array(seconds, float), np.array(batch, np.int64),
-                          np.array(blocks, float), list(kind), np.array(count, np.int64), np.array(tokens, np.int64),
-                          np.concatenate(self._ends) if self._ends else np.zeros(0),
-                          np.concatenate(self._gaps) if self._gaps else np.zeros(0),
-                          np.repeat(np.array(self._counts, np.int64), sizes), dict(self._energy))
+        return Iterations(
+            np.array(start, float),
+            np.array(seconds, float),
+            np.array(batch, np.int64),
+            np.array(blocks, float),
+            list(kind),
+            np.array(count, np.int64),
+            np.array(tokens, np.int64),
+            np.concatenate(self._ends) if self._ends else np.zeros(0),
+            np.concatenate(self._gaps) if self._gaps else np.zeros(0),
+            np.repeat(np.array(self._counts, np.int64), sizes),
+            dict(self._energy),
+        )
 
 
 def weighted_percentile(values: np.ndarray, weights: np.ndarray, shares: np.ndarray) -> np.ndarray:
@@ -137,10 +160,15 @@ def spread(values: np.ndarray, weights: np.ndarray | None = None, scale: float =
     if weights is None:
         mean, shares = float(values.mean()), np.percentile(values, PERCENTILES)
     else:
-        mean, shares = float(np.average(values, weights=weights)), weighted_percentile(values, weights,
-                                                                                       np.array(PERCENTILES))
-    return {"mean": mean * scale, **{f"p{p}": float(x) * scale for p, x in zip(PERCENTILES, shares, strict=True)},
-            "max": float(values.max()) * scale}
+        mean, shares = (
+            float(np.average(values, weights=weights)),
+            weighted_percentile(values, weights, np.array(PERCENTILES)),
+        )
+    return {
+        "mean": mean * scale,
+        **{f"p{p}": float(x) * scale for p, x in zip(PERCENTILES, shares, strict=True)},
+        "max": float(values.max()) * scale,
+    }
 
 
 @dataclass
@@ -204,8 +232,8 @@ class ServingResult:
             times: list[np.ndarray] = []
             while at < len(order) and request[order[at]] == number:
                 row = order[at]
-                ends = self.logs[place[row]].step_end_s[since[row]:since[row] + steps[row]]
-                times += [began[row:row + 1], ends]
+                ends = self.logs[place[row]].step_end_s[since[row] : since[row] + steps[row]]
+                times += [began[row : row + 1], ends]
                 at += 1
             yield np.concatenate(times)
 
@@ -214,13 +242,26 @@ class ServingResult:
         yield ",".join(CSV_COLUMNS)
         name = self.model if not set(self.model) & set(',"\n') else json.dumps(self.model)
         w = self.workload
-        columns = [(x * 1e9).round().astype(np.int64).tolist() for x in (
-            w.arrival_s, self.finished_s, self.latency_s, self.queueing_s, self.ttft_s, np.nan_to_num(self.tpot_s))]
-        rows = zip(self.instance.tolist(), w.prompt.tolist(), w.output.tolist(), *columns, self.token_times(), strict=True)
+        columns = [
+            (x * 1e9).round().astype(np.int64).tolist()
+            for x in (
+                w.arrival_s,
+                self.finished_s,
+                self.latency_s,
+                self.queueing_s,
+                self.ttft_s,
+                np.nan_to_num(self.tpot_s),
+            )
+        ]
+        rows = zip(
+            self.instance.tolist(), w.prompt.tolist(), w.output.tolist(), *columns, self.token_times(), strict=True
+        )
         for number, (instance, prompt, output, arrival, end, latency, queueing, ttft, tpot, times) in enumerate(rows):
             gaps = (np.diff(times) * 1e9).round().astype(np.int64).tolist()
-            yield (f'{instance},{number},{name},{prompt},{output},{arrival},{end},{latency},{queueing},{ttft},{tpot},'
-                   f'"{gaps}"')
+            yield (
+                f"{instance},{number},{name},{prompt},{output},{arrival},{end},{latency},{queueing},{ttft},{tpot},"
+                f'"{gaps}"'
+            )
 
     # All of them -----------------------------------------------------------------------------------------------------
 
@@ -271,23 +312,36 @@ class ServingResult:
 
     def _together(self) -> Iterations:
         """Iterations of all instances."""
+
         def joined(name: str) -> np.ndarray:
             return np.concatenate([getattr(one, name) for one in self.logs])
 
-        return Iterations(joined("start_s"), joined("seconds"), joined("batch"), joined("blocks"),
-                          [kind for one in self.logs for kind in one.kind], joined("count"), joined("tokens"),
-                          joined("step_end_s"), joined("gap_s"), joined("gap_count"))
+        return Iterations(
+            joined("start_s"),
+            joined("seconds"),
+            joined("batch"),
+            joined("blocks"),
+            [kind for one in self.logs for kind in one.kind],
+            joined("count"),
+            joined("tokens"),
+            joined("step_end_s"),
+            joined("gap_s"),
+            joined("gap_count"),
+        )
 
     def _energy(self) -> dict[str, Any] | None:
         energy, tokens = self.energy_j(), int(self.workload.output.sum())
         if not energy:
             return None
         names = sorted({name for part in energy.values() for name in part})
-        return {"j_per_token": sum(sum(part.values()) for part in energy.values()) / tokens,
-                "prefill_j_per_token": sum(energy.get("prefill", {}).values()) / tokens,
-                "components_j_per_token": {name: sum(part.get(name, 0.0) for part in energy.values()) / tokens
-                                           for name in names},
-                "not_modelled": ["gpu_static_power", "dram_refresh_and_standby", "host"]}
+        return {
+            "j_per_token": sum(sum(part.values()) for part in energy.values()) / tokens,
+            "prefill_j_per_token": sum(energy.get("prefill", {}).values()) / tokens,
+            "components_j_per_token": {
+                name: sum(part.get(name, 0.0) for part in energy.values()) / tokens for name in names
+            },
+            "not_modelled": ["gpu_static_power", "dram_refresh_and_standby", "host"],
+        }
 
     def summary(self, slo_ms: float | None = None, ttft_slo_ms: float | None = None) -> dict[str, Any]:
         """Plain data for JSON: all figures that are not about a single request."""
@@ -304,29 +358,52 @@ class ServingResult:
                 met &= ~(self.tpot_s * 1e3 > slo_ms)  # one token: nothing to miss
             if ttft_slo_ms is not None:
                 met &= self.ttft_s * 1e3 <= ttft_slo_ms
-            slo = {"tpot_ms": slo_ms, "ttft_ms": ttft_slo_ms, "met": float(met.mean()),
-                   "goodput_requests_s": int(met.sum()) / span, "goodput_tok_s": int(w.output[met].sum()) / span}
+            slo = {
+                "tpot_ms": slo_ms,
+                "ttft_ms": ttft_slo_ms,
+                "met": float(met.mean()),
+                "goodput_requests_s": int(met.sum()) / span,
+                "goodput_tok_s": int(w.output[met].sum()) / span,
+            }
         return {
-            "system": self.system, "model": self.model,
-            "workload": {"name": w.name, "requests": len(w), "input_tokens": int(w.prompt.sum()),
-                         "output_tokens": int(w.output.sum()), "synthetic": w.synthetic, "timed": w.timed,
-                         "source": w.source},
+            "system": self.system,
+            "model": self.model,
+            "workload": {
+                "name": w.name,
+                "requests": len(w),
+                "input_tokens": int(w.prompt.sum()),
+                "output_tokens": int(w.output.sum()),
+                "synthetic": w.synthetic,
+                "timed": w.timed,
+                "source": w.source,
+            },
             "policy": asdict(self.policy),
-            "makespan_s": self.makespan_s, "throughput_tok_s": int(w.output.sum()) / span,
+            "makespan_s": self.makespan_s,
+            "throughput_tok_s": int(w.output.sum()) / span,
             "requests_per_s": len(w) / span,
-            "ttft_ms": spread(self.ttft_s), "tpot_ms": spread(self.tpot_s),
-            "itl_ms": spread(log.gap_s, log.gap_count), "latency_ms": spread(self.latency_s),
+            "ttft_ms": spread(self.ttft_s),
+            "tpot_ms": spread(self.tpot_s),
+            "itl_ms": spread(log.gap_s, log.gap_count),
+            "latency_ms": spread(self.latency_s),
             "queueing_ms": spread(self.queueing_s),
-            "batch": {"mean": float((log.batch * log.seconds)[decoding].sum() / decode_s) if decode_s else 0.0,
-                      "max": int(log.batch.max()), "series": [list(point) for point in self.batch_series()]},
+            "batch": {
+                "mean": float((log.batch * log.seconds)[decoding].sum() / decode_s) if decode_s else 0.0,
+                "max": int(log.batch.max()),
+                "series": [list(point) for point in self.batch_series()],
+            },
             "utilisation": busy / (span * len(self.logs)),
             "prefill_share": float(log.seconds[kind == "prefill"].sum()) / max(busy, 1e-12),
-            "kv": {"capacity_tokens": self.kv_capacity_tokens, "block_tokens": self.kv_block_tokens,
-                   "mean": float((log.blocks * log.seconds).sum() / max(busy, 1e-12)) / capacity,
-                   "peak": float(log.blocks.max()) / capacity},
-            "preemptions": int(self.preemptions.sum()), "iterations": int(log.count[kind == "decode"].sum() +
-                                                                       np.count_nonzero(kind != "decode")),
-            "decode_steps": len(log.step_end_s), "energy": self._energy(), "slo": slo,
+            "kv": {
+                "capacity_tokens": self.kv_capacity_tokens,
+                "block_tokens": self.kv_block_tokens,
+                "mean": float((log.blocks * log.seconds).sum() / max(busy, 1e-12)) / capacity,
+                "peak": float(log.blocks.max()) / capacity,
+            },
+            "preemptions": int(self.preemptions.sum()),
+            "iterations": int(log.count[kind == "decode"].sum() + np.count_nonzero(kind != "decode")),
+            "decode_steps": len(log.step_end_s),
+            "energy": self._energy(),
+            "slo": slo,
             "notes": list(self.notes),
         }
 
@@ -342,23 +419,49 @@ class ServingResult:
             add(ph="M", pid=number, name="process_name", args={"name": f"instance {number - 1}"})
             add(ph="M", pid=number, tid=1, name="thread_name", args={"name": "iterations"})
             for start, seconds, batch, kind, count, tokens in zip(
-                    log.start_s.tolist(), log.seconds.tolist(), log.batch.tolist(), log.kind, log.count.tolist(),
-                    log.tokens.tolist(), strict=True):
+                log.start_s.tolist(),
+                log.seconds.tolist(),
+                log.batch.tolist(),
+                log.kind,
+                log.count.tolist(),
+                log.tokens.tolist(),
+                strict=True,
+            ):
                 if len(events) > MAX_EVENTS // 2:
                     break
                 what = f"prefill of {count}" if kind == "prefill" else f"{kind} x{count}"
-                add(ph="X", pid=number, tid=1, ts=start * 1e6, dur=seconds * 1e6, name=what, cat=kind,
-                    args={"batch": batch, "tokens": tokens})
+                add(
+                    ph="X",
+                    pid=number,
+                    tid=1,
+                    ts=start * 1e6,
+                    dur=seconds * 1e6,
+                    name=what,
+                    cat=kind,
+                    args={"batch": batch, "tokens": tokens},
+                )
                 add(ph="C", pid=number, ts=start * 1e6, name="batch", args={"requests": batch})
         w = self.workload
-        shown = zip(self.instance.tolist(), w.arrival_s.tolist(), self.started_s.tolist(), self.first_token_s.tolist(),
-                    self.finished_s.tolist(), w.prompt.tolist(), w.output.tolist(), strict=True)
+        shown = zip(
+            self.instance.tolist(),
+            w.arrival_s.tolist(),
+            self.started_s.tolist(),
+            self.first_token_s.tolist(),
+            self.finished_s.tolist(),
+            w.prompt.tolist(),
+            w.output.tolist(),
+            strict=True,
+        )
         for request, (instance, arrival, started, first, finished, prompt, output) in enumerate(shown):
             if len(events) > MAX_EVENTS:
                 break
             common = {"pid": instance + 1, "cat": "request", "id": request}
-            for name, begin, end in ((f"request {request}", arrival, finished), ("waits", arrival, started),
-                                     ("prefill", started, first), ("decodes", first, finished)):
+            for name, begin, end in (
+                (f"request {request}", arrival, finished),
+                ("waits", arrival, started),
+                ("prefill", started, first),
+                ("decodes", first, finished),
+            ):
                 add(ph="b", ts=begin * 1e6, name=name, args={"input": prompt, "output": output}, **common)
                 add(ph="e", ts=end * 1e6, name=name, **common)
         head = {"displayTimeUnit": "ms", "otherData": {"system": self.system, "model": self.model, "workload": w.name}}

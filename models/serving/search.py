@@ -40,9 +40,16 @@ class SearchResult:
     bounded: bool
 
 
-def largest_batch(system: ServedSystem, workload: Workload, slo_ms: float, policy: Policy | None = None, *,
-                  percentile: float = 99, model: str = "", progress: Callable[[str], None] = lambda text: None
-                  ) -> SearchResult:
+def largest_batch(
+    system: ServedSystem,
+    workload: Workload,
+    slo_ms: float,
+    policy: Policy | None = None,
+    *,
+    percentile: float = 99,
+    model: str = "",
+    progress: Callable[[str], None] = lambda text: None,
+) -> SearchResult:
     """The largest batch limit, up to ``policy.batch_limit``, at which this percentile of TPOT is at most ``slo_ms``.
 
     The search doubles the batch limit from 1, then bisects. This is right if TPOT grows with the batch limit; waiting
@@ -84,9 +91,19 @@ def largest_batch(system: ServedSystem, workload: Workload, slo_ms: float, polic
     return SearchResult("batch", good, kept[good], tried, found)
 
 
-def largest_rate(system: ServedSystem, workload: Workload, slo_ms: float, policy: Policy | None = None, *,
-                 percentile: float = 99, cv: float = 1.0, seed: int = 1, precision: float = 0.02,
-                 model: str = "", progress: Callable[[str], None] = lambda text: None) -> SearchResult:
+def largest_rate(
+    system: ServedSystem,
+    workload: Workload,
+    slo_ms: float,
+    policy: Policy | None = None,
+    *,
+    percentile: float = 99,
+    cv: float = 1.0,
+    seed: int = 1,
+    precision: float = 0.02,
+    model: str = "",
+    progress: Callable[[str], None] = lambda text: None,
+) -> SearchResult:
     """The largest arrival rate at which this percentile of TPOT is at most ``slo_ms``, to a relative ``precision``.
 
     The requests are the same at every rate. The times between their arrivals differ by a factor only. The search ends
@@ -141,8 +158,16 @@ def _meeting(tried: list[tuple[float, float, bool]], value: float) -> bool:
     return any(one == value and ok for one, _, ok in tried)
 
 
-def _judge(result: ServingResult, what: str, value: float, slo_ms: float, percentile: float,
-           tried: list[tuple[float, float, bool]], kept: dict, progress: Callable[[str], None]) -> bool:
+def _judge(
+    result: ServingResult,
+    what: str,
+    value: float,
+    slo_ms: float,
+    percentile: float,
+    tried: list[tuple[float, float, bool]],
+    kept: dict,
+    progress: Callable[[str], None],
+) -> bool:
     tpot = result.tpot_percentile_s(percentile) * 1e3
     ok = tpot <= slo_ms
     tried.append((value, tpot, ok))
@@ -154,5 +179,7 @@ def _judge(result: ServingResult, what: str, value: float, slo_ms: float, percen
 
 def _nothing(what: str, tried: list[tuple[float, float, bool]], slo_ms: float, percentile: float) -> CheckFailed:
     value, tpot, _ = min(tried, key=lambda one: one[1])
-    return CheckFailed(f"no {what} meets a p{percentile:g} TPOT of {slo_ms:g} ms; the best reachable is {tpot:.2f} ms, at "
-                       f"{what} {value:.4g}")
+    return CheckFailed(
+        f"no {what} meets a p{percentile:g} TPOT of {slo_ms:g} ms; the best reachable is {tpot:.2f} ms, at "
+        f"{what} {value:.4g}"
+    )

@@ -42,8 +42,16 @@ class Decoding:
     parallelism: tuple[int, int]
 
 
-def decode(system: System, model: ModelShape, workload: str, *, records: RecordSource, requests: int = REQUESTS,
-           seed: int = 1, refresh: bool = False) -> Decoding:
+def decode(
+    system: System,
+    model: ModelShape,
+    workload: str,
+    *,
+    records: RecordSource,
+    requests: int = REQUESTS,
+    seed: int = 1,
+    refresh: bool = False,
+) -> Decoding:
     """Decoding with the requests of ``workload`` for which there is room, prompts in the cache. It uses the serving
     engine's :func:`steady_state`, without a prefill and without blocks that are kept free.
 
@@ -60,14 +68,37 @@ def decode(system: System, model: ModelShape, workload: str, *, records: RecordS
         If a measurement is missing.
     """
     served = system.served(model, records, refresh)
-    state = steady_state(served, draw(workload, DRAWN, seed, timed=False), None, Policy(watermark=0), seed=seed,
-                         energy=False, cached=True, requests=requests)
-    return Decoding(state.tokens_per_s, state.batch, state.context, state.largest_batch, state.longest_context,
-                    state.preempted, (system.tp, system.pp))
+    state = steady_state(
+        served,
+        draw(workload, DRAWN, seed, timed=False),
+        None,
+        Policy(watermark=0),
+        seed=seed,
+        energy=False,
+        cached=True,
+        requests=requests,
+    )
+    return Decoding(
+        state.tokens_per_s,
+        state.batch,
+        state.context,
+        state.largest_batch,
+        state.longest_context,
+        state.preempted,
+        (system.tp, system.pp),
+    )
 
 
-def search(system: System, model: ModelShape, workload: str, *, records: RecordSource, requests: int = REQUESTS,
-           seed: int = 1, refresh: bool = False) -> list[Decoding]:
+def search(
+    system: System,
+    model: ModelShape,
+    workload: str,
+    *,
+    records: RecordSource,
+    requests: int = REQUESTS,
+    seed: int = 1,
+    refresh: bool = False,
+) -> list[Decoding]:
     """Decoding with each legal split on which a request fits, fastest first.
 
     Raises
@@ -91,6 +122,8 @@ def search(system: System, model: ModelShape, workload: str, *, records: RecordS
     return sorted(out, key=lambda one: -one.tokens_per_s)
 
 
-def best(system: System, model: ModelShape, workload: str, *, records: RecordSource, requests: int = REQUESTS) -> Decoding:
+def best(
+    system: System, model: ModelShape, workload: str, *, records: RecordSource, requests: int = REQUESTS
+) -> Decoding:
     """The fastest of :func:`search`."""
     return search(system, model, workload, records=records, requests=requests)[0]

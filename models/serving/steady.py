@@ -71,8 +71,17 @@ class SteadyState:
     preempted: int = 0
 
 
-def steady_state(system: ServedSystem, lengths: Workload, batch: int | None, policy: Policy | None = None, *, seed: int = 1,
-                 energy: bool = True, cached: bool = False, requests: int = REQUESTS) -> SteadyState:
+def steady_state(
+    system: ServedSystem,
+    lengths: Workload,
+    batch: int | None,
+    policy: Policy | None = None,
+    *,
+    seed: int = 1,
+    energy: bool = True,
+    cached: bool = False,
+    requests: int = REQUESTS,
+) -> SteadyState:
     """Observe ``system`` with ``batch`` requests in work, fewer if the KV cache has no room for them.
 
     Parameters
@@ -95,9 +104,14 @@ def steady_state(system: ServedSystem, lengths: Workload, batch: int | None, pol
         If a request alone has no room, or no request has a token to decode.
     """
     policy = policy or Policy()
-    policy = replace(policy, batch_limit=batch or UNLIMITED, instances=1, preemption="recompute",
-                     chunked=policy.chunked and not cached)
-    prefilled = 0 if cached else 1                           # tokens that a request has made when it begins to decode
+    policy = replace(
+        policy,
+        batch_limit=batch or UNLIMITED,
+        instances=1,
+        preemption="recompute",
+        chunked=policy.chunked and not cached,
+    )
+    prefilled = 0 if cached else 1  # tokens that a request has made when it begins to decode
     steps = np.maximum(lengths.output - prefilled, 0)
     if not steps.any():
         raise ConfigError(f"{lengths.name}: no request makes a second token")
@@ -144,10 +158,19 @@ def steady_state(system: ServedSystem, lengths: Workload, batch: int | None, pol
     joules: dict[str, float] = {}
     for (_, name), pj in log.energy_pj.items():
         joules[name] = joules.get(name, 0.0) + pj * 1e-12 / made_all
-    return SteadyState(policy.batch_limit, tokens / decoded, instance.attended / tokens, held_s / tokens,
-                       made_all / instance.clock, float(log.seconds[decodes].sum()) / decoded,
-                       float(log.seconds[~decodes].sum()) / instance.clock, joules, int(log.batch[decodes].max()),
-                       instance.longest, int(table.preemptions.sum()))
+    return SteadyState(
+        policy.batch_limit,
+        tokens / decoded,
+        instance.attended / tokens,
+        held_s / tokens,
+        made_all / instance.clock,
+        float(log.seconds[decodes].sum()) / decoded,
+        float(log.seconds[~decodes].sum()) / instance.clock,
+        joules,
+        int(log.batch[decodes].max()),
+        instance.longest,
+        int(table.preemptions.sum()),
+    )
 
 
 def _spaced(count: int, rng: np.random.Generator) -> np.ndarray:
@@ -156,8 +179,14 @@ def _spaced(count: int, rng: np.random.Generator) -> np.ndarray:
     return (rng.permutation(count) + rng.random()) / count
 
 
-def best_within(run: Callable[[int], SteadyState], limits_s: Sequence[float], *, most: int = 1 << 16, first: int = 64,
-                precision: float | None = 0.03) -> dict[float, SteadyState | None]:
+def best_within(
+    run: Callable[[int], SteadyState],
+    limits_s: Sequence[float],
+    *,
+    most: int = 1 << 16,
+    first: int = 64,
+    precision: float | None = 0.03,
+) -> dict[float, SteadyState | None]:
     """For each limit, the state with the most tokens per second whose time per token keeps to the limit. None if a
     batch of 1 misses the limit. ``run`` gives the state of a batch; its time is assumed to grow with the batch.
 
@@ -210,9 +239,16 @@ def _interpolated(low: SteadyState, high: SteadyState, limit: float) -> SteadySt
     def power(a: float, b: float) -> float:
         return a * (b / a) ** share
 
-    return replace(low, limit=int(power(low.limit, high.limit)), batch=power(low.batch, high.batch), tpot_s=limit,
-                   tokens_per_s=power(low.tokens_per_s, high.tokens_per_s), step_s=power(low.step_s, high.step_s),
-                   prefill_share=low.prefill_share + share * (high.prefill_share - low.prefill_share), energy_j={})
+    return replace(
+        low,
+        limit=int(power(low.limit, high.limit)),
+        batch=power(low.batch, high.batch),
+        tpot_s=limit,
+        tokens_per_s=power(low.tokens_per_s, high.tokens_per_s),
+        step_s=power(low.step_s, high.step_s),
+        prefill_share=low.prefill_share + share * (high.prefill_share - low.prefill_share),
+        energy_j={},
+    )
 
 
 def _between(low: SteadyState, high: SteadyState, limit: float) -> int:

@@ -11,8 +11,9 @@ from ..systems.system import ServedSystem
 __all__ = ["served_system"]
 
 
-def served_system(system: str | os.PathLike[str] | System, model: ModelShape, *, records: RecordSource,
-                  refresh: bool = False) -> ServedSystem:
+def served_system(
+    system: str | os.PathLike[str] | System, model: ModelShape, *, records: RecordSource, refresh: bool = False
+) -> ServedSystem:
     """A system by name, file or object, ready to serve ``model``.
 
     Raises

@@ -23,8 +23,17 @@ from ...constraints.errors import ConfigError, nearest
 from ...constraints.workloads import FILES, MAX_TOKENS, ArrivalSpec, Beta, Fixed, LogNormal, Quantiles, WorkloadSpec
 from ...constraints.workspace import reading
 
-__all__ = ["FORMATS", "Workload", "arrival_times", "draw", "load_workload", "read_requests", "sample_lengths",
-           "workload_names", "write_requests"]
+__all__ = [
+    "FORMATS",
+    "Workload",
+    "arrival_times",
+    "draw",
+    "load_workload",
+    "read_requests",
+    "sample_lengths",
+    "workload_names",
+    "write_requests",
+]
 
 #: Largest number of bytes in a line. A JSON line may carry the tokens themselves.
 LONGEST = 1 << 24
@@ -34,7 +43,6 @@ MAX_REQUESTS = 20_000_000
 
 #: Latest arrival, in seconds: whole nanoseconds are exact up to here.
 MAX_SECONDS = 4e6
-
 
 
 @dataclass(frozen=True)
@@ -83,8 +91,13 @@ class Workload:
     def first(self, count: int) -> Workload:
         """The first ``count`` requests; all of them if there are fewer."""
         channel = None if self.channel is None else self.channel[:count]
-        return replace(self, arrival_s=self.arrival_s[:count], prompt=self.prompt[:count], output=self.output[:count],
-                       channel=channel)
+        return replace(
+            self,
+            arrival_s=self.arrival_s[:count],
+            prompt=self.prompt[:count],
+            output=self.output[:count],
+            channel=channel,
+        )
 
     def arriving(self, spec: ArrivalSpec | None, seed: int = 1) -> Workload:
         """The same requests with arrivals drawn from ``spec``; all at once if it is None."""
@@ -129,7 +142,9 @@ def draw(name_or_path: str | os.PathLike[str], count: int, seed: int = 1, *, tim
         output = np.minimum(output, spec.total_at_most - 1)
         most = spec.total_at_most - output
     prompt = sample_lengths(spec.input, count, _stream(seed, 0), most)
-    out = Workload(os.fspath(name_or_path), np.zeros(count), prompt, output, synthetic=spec.synthetic, source=spec.source)
+    out = Workload(
+        os.fspath(name_or_path), np.zeros(count), prompt, output, synthetic=spec.synthetic, source=spec.source
+    )
     return out.arriving(spec.arrivals, seed) if timed and spec.arrivals is not None else out
 
 
@@ -166,7 +181,7 @@ def arrival_times(count: int, spec: ArrivalSpec, seed: int = 1) -> np.ndarray:
     elif spec.cv == 1:
         gaps = rng.exponential(1.0, count)
     else:
-        shape = 1 / spec.cv ** 2
+        shape = 1 / spec.cv**2
         gaps = rng.gamma(shape, 1 / shape, count)
     return np.cumsum(gaps) / spec.rate
 
@@ -199,7 +214,7 @@ def _log_normal(spec: LogNormal, mu: float) -> tuple[np.ndarray, np.ndarray]:
 def _log_mean(spec: LogNormal) -> float:
     """Mean of the logarithm before the cut that gives the stated mean after the cut. It lies far outside the range if
     the stated mean is near an end of the range."""
-    far = 1e4 * spec.ln_sd ** 2 + 10 * spec.ln_sd
+    far = 1e4 * spec.ln_sd**2 + 10 * spec.ln_sd
     low, high = math.log(spec.low) - far, math.log(spec.high) + far
     for _ in range(70):
         middle = (low + high) / 2
@@ -234,8 +249,9 @@ class FileFormat:
     example: tuple[str, ...]
 
 
-def read_requests(path: str | os.PathLike[str], form: str | None = None, *, output_tokens: int = 128,
-                  limit: int = MAX_REQUESTS) -> Workload:
+def read_requests(
+    path: str | os.PathLike[str], form: str | None = None, *, output_tokens: int = 128, limit: int = MAX_REQUESTS
+) -> Workload:
     """Requests of a file (gzip too), read line by line. Without ``form``, the first line decides the format.
 
     Parameters
@@ -298,10 +314,15 @@ def read_requests(path: str | os.PathLike[str], form: str | None = None, *, outp
     if not prompts:
         raise ConfigError(f"{path}: no request in the file")
     timed = arrivals[0] != -1
-    return Workload(os.fspath(path), np.array(arrivals if timed else np.zeros(len(prompts)), float),
-                    np.array(prompts, np.int64), np.array(outputs, np.int64),
-                    np.array(channels, np.int64) if channels[0] >= 0 else None, timed=timed,
-                    source=f"{os.fspath(path)} ({form})")
+    return Workload(
+        os.fspath(path),
+        np.array(arrivals if timed else np.zeros(len(prompts)), float),
+        np.array(prompts, np.int64),
+        np.array(outputs, np.int64),
+        np.array(channels, np.int64) if channels[0] >= 0 else None,
+        timed=timed,
+        source=f"{os.fspath(path)} ({form})",
+    )
 
 
 def write_requests(workload: Workload, form: str) -> Iterator[bytes]:
@@ -370,7 +391,9 @@ def _json_rows(lines: Iterator[str]) -> Iterator[Row | None]:
         if "sub_requests" in request:
             raise ValueError("sessions of sub_requests are not supported; give their requests one by one")
         prompt, output = (_json_number(request, key, int) for key in ("input_toks", "output_toks"))
-        arrival = -1.0 if request.get("arrival_time_ns") is None else _json_number(request, "arrival_time_ns", float) / 1e9
+        arrival = (
+            -1.0 if request.get("arrival_time_ns") is None else _json_number(request, "arrival_time_ns", float) / 1e9
+        )
         if arrival < 0 and "arrival_time_ns" in request and request["arrival_time_ns"] is not None:
             raise ValueError(f"arrival_time_ns must not be negative, not {request['arrival_time_ns']}")
         if output < 1:
@@ -382,8 +405,13 @@ def _json_number(request: dict[str, Any], key: str, kind: type) -> Any:
     if key not in request:
         raise ValueError(f"no key '{key}'; found {', '.join(map(str, list(request)[:8])) or 'none'}")
     value = request[key]
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not abs(value) < 1 << 62 \
-            or kind is int and value != int(value):
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, (int, float))
+        or not abs(value) < 1 << 62
+        or kind is int
+        and value != int(value)
+    ):
         raise ValueError(f"{key} must be a {'whole ' if kind is int else ''}number, not {_short(json.dumps(value))}")
     return kind(value)
 
@@ -396,8 +424,9 @@ def _json_lines(w: Workload) -> Iterator[str]:
 # Tables with a header.
 
 
-def _table(lines: Iterator[str], needed: tuple[str, ...], optional: tuple[str, ...] = ()
-           ) -> Iterator[dict[str, str] | None]:
+def _table(
+    lines: Iterator[str], needed: tuple[str, ...], optional: tuple[str, ...] = ()
+) -> Iterator[dict[str, str] | None]:
     """Rows by column name; ``None`` for the header."""
     header: list[str] | None = None
     for line in lines:
@@ -409,8 +438,9 @@ def _table(lines: Iterator[str], needed: tuple[str, ...], optional: tuple[str, .
             header = [field.strip() for field in fields]
             for name in needed:
                 if name not in header:
-                    raise ValueError(f"no column '{name}' in the header; found "
-                                     f"{', '.join(_short(field) for field in header[:8])}")
+                    raise ValueError(
+                        f"no column '{name}' in the header; found {', '.join(_short(field) for field in header[:8])}"
+                    )
             yield None
         elif len(fields) != len(header):
             raise ValueError(f"{len(fields)} columns, the header has {len(header)}")
@@ -421,10 +451,16 @@ def _table(lines: Iterator[str], needed: tuple[str, ...], optional: tuple[str, .
 
 def _vidur_rows(lines: Iterator[str]) -> Iterator[Row | None]:
     for row in _table(lines, ("num_prefill_tokens", "num_decode_tokens"), ("arrived_at",)):
-        yield None if row is None else (
-            _seconds(row["arrived_at"], "arrived_at") if "arrived_at" in row else -1.0,
-            _whole(row["num_prefill_tokens"], "num_prefill_tokens"),
-            _at_least_one(_whole(row["num_decode_tokens"], "num_decode_tokens")), -1)
+        yield (
+            None
+            if row is None
+            else (
+                _seconds(row["arrived_at"], "arrived_at") if "arrived_at" in row else -1.0,
+                _whole(row["num_prefill_tokens"], "num_prefill_tokens"),
+                _at_least_one(_whole(row["num_decode_tokens"], "num_decode_tokens")),
+                -1,
+            )
+        )
 
 
 def _at_least_one(output: int) -> int:
@@ -472,14 +508,40 @@ def _pair_lines(w: Workload) -> Iterator[str]:
 
 
 #: Formats of request files by name, in the order in which they are tried.
-FORMATS: dict[str, FileFormat] = {one.name: one for one in (
-    FileFormat("jsonl", "LLMServingSim: an object a line, arrivals in ns", lambda line: line.lstrip().startswith("{"),
-               _json_rows, _json_lines, ('{"input_toks": 183, "output_toks": 299, "arrival_time_ns": 31250000}',)),
-    FileFormat("vidur", "vidur: CSV, arrivals in s", lambda line: "num_prefill_tokens" in line, _vidur_rows, _vidur_lines,
-               ("arrived_at,num_prefill_tokens,num_decode_tokens", "0.03125,183,299")),
-    FileFormat("neupims", "NeuPIMs: CSV of contexts and channels; no outputs",
-               lambda line: "seq_len" in line and "\t" not in line, _neupims_rows, _neupims_lines,
-               ("seq_len,ch_idx", "482,7")),
-    FileFormat("tsv", "pairs of input and output tokens with a tab between", lambda line: "\t" in line, _pair_rows,
-               _pair_lines, ("input_toks\toutput_toks", "183\t299")),
-)}
+FORMATS: dict[str, FileFormat] = {
+    one.name: one
+    for one in (
+        FileFormat(
+            "jsonl",
+            "LLMServingSim: an object a line, arrivals in ns",
+            lambda line: line.lstrip().startswith("{"),
+            _json_rows,
+            _json_lines,
+            ('{"input_toks": 183, "output_toks": 299, "arrival_time_ns": 31250000}',),
+        ),
+        FileFormat(
+            "vidur",
+            "vidur: CSV, arrivals in s",
+            lambda line: "num_prefill_tokens" in line,
+            _vidur_rows,
+            _vidur_lines,
+            ("arrived_at,num_prefill_tokens,num_decode_tokens", "0.03125,183,299"),
+        ),
+        FileFormat(
+            "neupims",
+            "NeuPIMs: CSV of contexts and channels; no outputs",
+            lambda line: "seq_len" in line and "\t" not in line,
+            _neupims_rows,
+            _neupims_lines,
+            ("seq_len,ch_idx", "482,7"),
+        ),
+        FileFormat(
+            "tsv",
+            "pairs of input and output tokens with a tab between",
+            lambda line: "\t" in line,
+            _pair_rows,
+            _pair_lines,
+            ("input_toks\toutput_toks", "183\t299"),
+        ),
+    )
+}

@@ -4,4 +4,15 @@ from .kmeans import Clustering, cluster
 from .methods import METHODS, Method, make_method
 from .placement import Fetch, Placement, Selected, fetch, runs
 
-__all__ = ["METHODS", "Clustering", "Fetch", "Method", "Placement", "Selected", "cluster", "fetch", "make_method", "runs"]
+__all__ = [
+    "METHODS",
+    "Clustering",
+    "Fetch",
+    "Method",
+    "Placement",
+    "Selected",
+    "cluster",
+    "fetch",
+    "make_method",
+    "runs",
+]

@@ -61,8 +61,12 @@ class Heads:
     def group(self, head: int, first: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]:
         """Queries of the tokens from ``first`` on that share keys and values, these keys and values, and queries ahead."""
         size = len(self.q) // len(self.k)
-        q, ahead = (None if one is None else np.ascontiguousarray(one[head * size:(head + 1) * size, first:]).reshape(
-            -1, one.shape[-1]) for one in (self.q, self.ahead))
+        q, ahead = (
+            None
+            if one is None
+            else np.ascontiguousarray(one[head * size : (head + 1) * size, first:]).reshape(-1, one.shape[-1])
+            for one in (self.q, self.ahead)
+        )
         assert q is not None
         return q, self.k[head], self.v[head], ahead
 
@@ -70,8 +74,10 @@ class Heads:
 def heads_of(decoder: Decoder) -> list[Heads]:
     """Layers of the last call of a decoder that captures."""
     turned = [[np.ascontiguousarray(part.swapaxes(0, 1)) for part in parts] for parts in decoder.captured]
-    return [Heads(q, k, v, None if ahead is None else np.ascontiguousarray(ahead.swapaxes(0, 1)))
-            for (q, k, v), ahead in zip(turned, decoder.ahead, strict=True)]
+    return [
+        Heads(q, k, v, None if ahead is None else np.ascontiguousarray(ahead.swapaxes(0, 1)))
+        for (q, k, v), ahead in zip(turned, decoder.ahead, strict=True)
+    ]
 
 
 @dataclass
@@ -130,7 +136,6 @@ class Accuracy:
         return next(row for row in self.rows if (row.method, row.budget) == (method, budget))
 
 
-
 def difference(losses: np.ndarray, others: np.ndarray) -> tuple[float, float]:
     """Mean difference of two series of losses on the same tokens, and its standard error, in nats."""
     gap = losses - others
@@ -144,8 +149,17 @@ class _Sums:
         self.figures = np.zeros((layers, 5))  # queries, tokens, recall, precision, mass
         self.error = np.zeros((2, layers, heads))
 
-    def add(self, layer: int, head: int, group: int, lists: Lists, top: np.ndarray, weights: np.ndarray,
-            got: np.ndarray, want: np.ndarray) -> None:
+    def add(
+        self,
+        layer: int,
+        head: int,
+        group: int,
+        lists: Lists,
+        top: np.ndarray,
+        weights: np.ndarray,
+        got: np.ndarray,
+        want: np.ndarray,
+    ) -> None:
         chosen = np.zeros(top.shape, bool)
         chosen[lists.owners, lists.tokens] = True
         both = (chosen & top).sum(axis=1)
@@ -153,8 +167,13 @@ class _Sums:
         mass = np.einsum("ij,ij->i", weights, chosen, dtype=np.float64)
         # The weights of a query sum to 1 but for rounding. A selection of all tokens has all the mass.
         whole = weights.sum(axis=1, dtype=np.float64)
-        self.figures[layer] += (len(sizes), sizes.sum(), (both / wanted).sum(), (both / np.maximum(sizes, 1)).sum(),
-                                (mass / whole).sum())
+        self.figures[layer] += (
+            len(sizes),
+            sizes.sum(),
+            (both / wanted).sum(),
+            (both / np.maximum(sizes, 1)).sum(),
+            (mass / whole).sum(),
+        )
         mine = slice(head * group, (head + 1) * group)
         for place, value in enumerate((got - want, want)):
             self.error[place, layer, mine] += np.square(value, dtype=np.float64).reshape(group, -1).sum(axis=1)
@@ -167,10 +186,19 @@ class _Sums:
         return Row(method, budget, tokens / count, recall / count, precision / count, mass / count, error, each)
 
 
-def accuracy(model: Model, texts: Sequence[np.ndarray], prompt: int, methods: Sequence[str], budgets: Sequence[int], *,
-             options: Mapping[str, Mapping[str, Any]] | None = None, full_layers: int = 1,
-             captured: Sequence[Heads] | None = None, in_loop: bool = True,
-             count: Callable[[int, int], None] = lambda done, total: None) -> Accuracy:
+def accuracy(
+    model: Model,
+    texts: Sequence[np.ndarray],
+    prompt: int,
+    methods: Sequence[str],
+    budgets: Sequence[int],
+    *,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    full_layers: int = 1,
+    captured: Sequence[Heads] | None = None,
+    in_loop: bool = True,
+    count: Callable[[int, int], None] = lambda done, total: None,
+) -> Accuracy:
     """Figures of methods and budgets on texts of a model.
 
     Parameters
@@ -189,14 +217,19 @@ def accuracy(model: Model, texts: Sequence[np.ndarray], prompt: int, methods: Se
     :exc:`ConfigError`
         For an unknown method, a budget or option that it does not take, or a prompt that leaves no two tokens.
     """
-    made = {(name, budget): _make(name, budget, prompt, full_layers, (options or {}).get(name, {}))
-            for name in methods for budget in budgets}
+    made = {
+        (name, budget): _make(name, budget, prompt, full_layers, (options or {}).get(name, {}))
+        for name in methods
+        for budget in budgets
+    }
     if not made:
         raise ConfigError("at least one method and one budget are needed")
     shape = model.shape
     if not 0 <= full_layers < shape.layers:
-        raise ConfigError(f"layers that attend to all tokens must be 0 to {shape.layers - 1}, not {full_layers}: figures "
-                          "need a layer with a selection")
+        raise ConfigError(
+            f"layers that attend to all tokens must be 0 to {shape.layers - 1}, not {full_layers}: figures "
+            "need a layer with a selection"
+        )
     first = max(full_layers, int(any(method.ahead for method in made.values())))
     if first >= shape.layers:
         raise ConfigError(f"{shape.name}: infinigen attends to all tokens in the first layer, and there is no other")
@@ -235,7 +268,7 @@ def accuracy(model: Model, texts: Sequence[np.ndarray], prompt: int, methods: Se
             begun = Decoder(model, Backend(), len(tokens))
             begun.forward(tokens[:prompt])
             exact = log_softmax(begun.branch(Backend()).forward(tokens[prompt:])[:-1])
-            at, following = np.arange(len(exact)), tokens[prompt + 1:]
+            at, following = np.arange(len(exact)), tokens[prompt + 1 :]
             dense.append(-exact[at, following])
             for key in dict.fromkeys(loops.values()):
                 backend = Backend(key[0])
@@ -251,9 +284,14 @@ def accuracy(model: Model, texts: Sequence[np.ndarray], prompt: int, methods: Se
             row.losses, row.kl_nats = np.concatenate(losses[loops[key]]), np.concatenate(kl[loops[key]])
         rows.append(row)
     queries = sum(len(tokens) - prompt for tokens in texts)
-    return Accuracy(rows, layers, queries, queries - len(texts) if in_loop else 0,
-                    {budget: float(np.mean(each)) for budget, each in important.items()},
-                    np.concatenate(dense) if dense else np.empty(0))
+    return Accuracy(
+        rows,
+        layers,
+        queries,
+        queries - len(texts) if in_loop else 0,
+        {budget: float(np.mean(each)) for budget, each in important.items()},
+        np.concatenate(dense) if dense else np.empty(0),
+    )
 
 
 def _make(name: str, budget: int, prompt: int, full_layers: int, options: Mapping[str, Any]) -> Method:
@@ -261,8 +299,15 @@ def _make(name: str, budget: int, prompt: int, full_layers: int, options: Mappin
     return make_method(name, budget, full_layers=full_layers, **more, **options)
 
 
-def _measure(heads: Heads, layer: int, head: int, prompt: int, made: Mapping[tuple[str, int], Method],
-             sums: Mapping[tuple[str, int], _Sums], important: Mapping[int, list[float]]) -> None:
+def _measure(
+    heads: Heads,
+    layer: int,
+    head: int,
+    prompt: int,
+    made: Mapping[tuple[str, int], Method],
+    sums: Mapping[tuple[str, int], _Sums],
+    important: Mapping[int, list[float]],
+) -> None:
     """Add the figures of the queries that share one head's keys."""
     q, k, v, ahead = heads.group(head, prompt)
     group, tokens = len(heads.q) // len(heads.k), len(k)
@@ -286,9 +331,16 @@ def _on_a_page(top: np.ndarray) -> float:
     return float(each.sum() / (each > 0).sum())
 
 
-def small_accuracy(methods: Sequence[str] = ("full", "window", "quest", "sparq", "infinigen", "starc", "top"), *,
-                   tokens: int = 2048, prompt: int = 1536, windows: int = 1, budgets: Sequence[int] | None = None,
-                   full_layers: int = 1, in_loop: bool = True) -> Accuracy:
+def small_accuracy(
+    methods: Sequence[str] = ("full", "window", "quest", "sparq", "infinigen", "starc", "top"),
+    *,
+    tokens: int = 2048,
+    prompt: int = 1536,
+    windows: int = 1,
+    budgets: Sequence[int] | None = None,
+    full_layers: int = 1,
+    in_loop: bool = True,
+) -> Accuracy:
     """Figures of the model of the package on the held-out text that comes with it; budgets are 1/2 to 1/16 of the tokens.
 
     For checks of claims: ``small_accuracy().row("starc", 256).recall``.
@@ -298,9 +350,16 @@ def small_accuracy(methods: Sequence[str] = ("full", "window", "quest", "sparq",
     model = read_model(SMALL)
     text = (SMALL / "heldout.txt").read_text(encoding="utf-8")
     found = np.array(model.tokenizer.encode(text, add_special_tokens=False).ids, np.int64)
-    texts = [found[first:first + tokens] for first in range(0, windows * tokens, tokens)]
-    return accuracy(model, texts, prompt, methods, budgets or [tokens // share for share in SHARES],
-                    full_layers=full_layers, in_loop=in_loop)
+    texts = [found[first : first + tokens] for first in range(0, windows * tokens, tokens)]
+    return accuracy(
+        model,
+        texts,
+        prompt,
+        methods,
+        budgets or [tokens // share for share in SHARES],
+        full_layers=full_layers,
+        in_loop=in_loop,
+    )
 
 
 # Rows of memory ------------------------------------------------------------------------------------------------------
@@ -332,8 +391,18 @@ class Touched:
         return pages(self.slots, self.unit)
 
 
-def touched(heads: Heads, layer: int, head: int, methods: Sequence[str], budget: int, *, prompt: int, full_layers: int = 0,
-            options: Mapping[str, Mapping[str, Any]] | None = None, unit: int = UNITS["paper"]) -> Iterator[Touched]:
+def touched(
+    heads: Heads,
+    layer: int,
+    head: int,
+    methods: Sequence[str],
+    budget: int,
+    *,
+    prompt: int,
+    full_layers: int = 0,
+    options: Mapping[str, Mapping[str, Any]] | None = None,
+    unit: int = UNITS["paper"],
+) -> Iterator[Touched]:
     """What the last token's query on a head touches, for each method.
 
     Parameters

@@ -50,8 +50,10 @@ def check_keys(keys: np.ndarray, layer: int | None = None, first: int = 0, first
     if not fine.all():
         head, token = np.argwhere(~fine)[0].tolist()
         where = "" if layer is None else f"layer {layer}, "
-        raise ConfigError(f"{where}head {first_head + head}, token {first + token}: the key has NaN or an infinity; such "
-                          "keys have no cluster")
+        raise ConfigError(
+            f"{where}head {first_head + head}, token {first + token}: the key has NaN or an infinity; such "
+            "keys have no cluster"
+        )
 
 
 def cluster(keys: np.ndarray, k: int, *, iterations: int = ITERATIONS, seed: int = 1) -> Clustering:

@@ -26,8 +26,19 @@ from ..numerics.sums import Lists
 from .kmeans import ITERATIONS, check_keys, cluster
 from .placement import Placement
 
-__all__ = ["METHODS", "Clusters", "InfiniGen", "Method", "Quest", "SparQ", "Starc", "Window", "cluster_room", "largest",
-           "make_method"]
+__all__ = [
+    "METHODS",
+    "Clusters",
+    "InfiniGen",
+    "Method",
+    "Quest",
+    "SparQ",
+    "Starc",
+    "Window",
+    "cluster_room",
+    "largest",
+    "make_method",
+]
 
 
 def largest(scores: np.ndarray, count: np.ndarray | int) -> np.ndarray:
@@ -62,8 +73,7 @@ def cluster_room(scores: np.ndarray, sizes: np.ndarray, budget: np.ndarray | int
     sorted_sizes = np.take_along_axis(np.broadcast_to(each, scores.shape), order, axis=-1)
     before = np.cumsum(sorted_sizes, axis=-1) - sorted_sizes
     room = np.empty_like(sorted_sizes)
-    np.put_along_axis(room, order, np.clip(np.asarray(budget)[..., None] - before, 0, sorted_sizes),
-                      axis=-1)
+    np.put_along_axis(room, order, np.clip(np.asarray(budget)[..., None] - before, 0, sorted_sizes), axis=-1)
     return room
 
 
@@ -92,14 +102,24 @@ class Method:
 
     def __init__(self, budget: int, *, full_layers: int = 0) -> None:
         if not self.least <= budget <= 1 << 30:
-            raise ConfigError(f"the budget of {type(self).__name__.lower()} must be at least {self.least} tokens, "
-                              f"not {budget}")
+            raise ConfigError(
+                f"the budget of {type(self).__name__.lower()} must be at least {self.least} tokens, not {budget}"
+            )
         if full_layers < 0:
             raise ConfigError(f"layers that attend to all tokens must be at least 0, not {full_layers}")
         self.budget, self.full_layers = budget, full_layers
 
-    def choose(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, *, layer: int | None = None, head: int = 0,
-               group: int = 1, hint: np.ndarray | None = None) -> Lists:
+    def choose(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        *,
+        layer: int | None = None,
+        head: int = 0,
+        group: int = 1,
+        hint: np.ndarray | None = None,
+    ) -> Lists:
         """Lists of tokens, in ascending order.
 
         Parameters
@@ -121,8 +141,16 @@ class Method:
         first = np.searchsorted(owners, np.arange(len(counts) + 1))
         return Lists(tokens, first, np.arange(len(counts)))
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         """Chosen tokens as a mask of shape ``(queries, tokens)``. Tokens beyond ``counts`` do not matter."""
         raise NotImplementedError
 
@@ -150,8 +178,16 @@ class Method:
 class Full(Method):
     """All tokens, whatever the budget."""
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         return np.ones((len(q), len(k)), bool)
 
 
@@ -161,8 +197,16 @@ class Window(Method):
     SINKS = 4
     least = SINKS + 1
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         tokens = np.arange(len(k))
         return (tokens < self.SINKS) | (tokens >= counts[:, None] - (self.budget - self.SINKS))
 
@@ -177,10 +221,18 @@ class Quest(Method):
         """Two for each page."""
         return 2.0 * tokens / self.PAGE
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         count = len(k) // self.PAGE
-        whole = k[:count * self.PAGE].reshape(count, self.PAGE, k.shape[1]).astype(np.float32)
+        whole = k[: count * self.PAGE].reshape(count, self.PAGE, k.shape[1]).astype(np.float32)
         bound = np.maximum(q, 0) @ whole.max(axis=1).T + np.minimum(q, 0) @ whole.min(axis=1).T
         own = (counts - 1)[:, None] // self.PAGE
         others = (self.budget - 1 - (counts - 1) % self.PAGE) // self.PAGE
@@ -199,8 +251,16 @@ class Top(Method):
         """All keys."""
         return 1.0 * tokens
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         return self._top(q @ k.T, counts)
 
 
@@ -217,8 +277,16 @@ class SparQ(Method):
             raise ConfigError(f"elements of a query that sparq takes must be at least 1, not {parts}")
         self.parts = parts
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         taken = largest(np.abs(q), self._taken(q.shape[1]))
         return self._top(np.where(taken, q, 0) @ k.T, counts)
 
@@ -249,14 +317,22 @@ class InfiniGen(Method):
             raise ConfigError(f"the share of elements that infinigen takes must be above 0 and at most 1, not {share}")
         self.share = share
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         if hint is None:
             raise ConfigError("infinigen needs the previous layer's attention input and this layer's weights")
-        seen = k[:int(counts.min())].astype(np.float64)
+        seen = k[: int(counts.min())].astype(np.float64)
         _, turn = np.linalg.eigh(seen.T @ seen)
         keys, queries = (one.astype(np.float64) @ turn for one in (k, hint))
-        weight = np.abs(keys[:len(seen)]).sum(axis=0) + np.abs(queries).sum(axis=0)
+        weight = np.abs(keys[: len(seen)]).sum(axis=0) + np.abs(queries).sum(axis=0)
         taken = largest(weight, self._taken(k.shape[1]))
         return self._top(queries[:, taken] @ keys[:, taken].T, counts)
 
@@ -306,15 +382,27 @@ class Starc(Method):
     inside : whether tokens that are not clustered yet count towards the budget; clusters get the rest of it
     """
 
-    def __init__(self, budget: int, *, full_layers: int = 0, prefill: int | None = None, interval: int = 128,
-                 tokens_per_cluster: int = 32, iterations: int = ITERATIONS, seed: int = 1, pooled: bool = False,
-                 pad: int = 1, inside: bool = False) -> None:
+    def __init__(
+        self,
+        budget: int,
+        *,
+        full_layers: int = 0,
+        prefill: int | None = None,
+        interval: int = 128,
+        tokens_per_cluster: int = 32,
+        iterations: int = ITERATIONS,
+        seed: int = 1,
+        pooled: bool = False,
+        pad: int = 1,
+        inside: bool = False,
+    ) -> None:
         super().__init__(budget, full_layers=full_layers)
         if tokens_per_cluster < 1:
             raise ConfigError(f"tokens of a cluster must be at least 1, not {tokens_per_cluster}")
         if budget < tokens_per_cluster:
-            raise ConfigError(f"the budget of starc must be at least one cluster of {tokens_per_cluster} tokens, "
-                              f"not {budget}")
+            raise ConfigError(
+                f"the budget of starc must be at least one cluster of {tokens_per_cluster} tokens, not {budget}"
+            )
         if interval < 1:
             raise ConfigError(f"the interval between two clusterings must be at least 1 token, not {interval}")
         if prefill is not None and prefill < 1:
@@ -344,8 +432,11 @@ class Starc(Method):
             part = keys[:, low:high]
             found = cluster(part, self._count(high - low), iterations=self.iterations, seed=self.seed)
             for head in range(len(keys)):
-                self._known[self._key(part[head], low)] = (found.labels[head], int(found.counts[head]),
-                                                           found.flops // len(keys))
+                self._known[self._key(part[head], low)] = (
+                    found.labels[head],
+                    int(found.counts[head]),
+                    found.flops // len(keys),
+                )
 
     def clusters(self, k: np.ndarray, layer: int | None = None, head: int = 0) -> Clusters:
         """Clusters of one head's keys, of shape ``(tokens, head_dim)``."""
@@ -364,10 +455,14 @@ class Starc(Method):
         of = np.concatenate(labels)
         sizes = np.bincount(of, minlength=number)
         order = np.argsort(of, kind="stable")
-        sums = np.add.reduceat(k[order].astype(np.float64), np.cumsum(sizes) - sizes, axis=0) if number else \
-            np.zeros((0, k.shape[1]))
-        return Clusters(of, (sums / np.maximum(sizes, 1)[:, None]).astype(np.float32), sizes,
-                        np.array(ends, np.int64), flops)
+        sums = (
+            np.add.reduceat(k[order].astype(np.float64), np.cumsum(sizes) - sizes, axis=0)
+            if number
+            else np.zeros((0, k.shape[1]))
+        )
+        return Clusters(
+            of, (sums / np.maximum(sizes, 1)[:, None]).astype(np.float32), sizes, np.array(ends, np.int64), flops
+        )
 
     def _count(self, tokens: int) -> int:
         return max(1, round(tokens / self.tokens_per_cluster))
@@ -375,8 +470,16 @@ class Starc(Method):
     def _key(self, part: np.ndarray, low: int) -> tuple[int, bytes]:
         return low, hashlib.blake2b(np.ascontiguousarray(part).tobytes(), digest_size=16).digest()
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         found = self.clusters(k, layer, head)
         tokens, done = np.arange(len(k)), np.array([self.clustered(count) for count in counts.tolist()])
         recent = tokens >= done[:, None]
@@ -392,13 +495,13 @@ class Starc(Method):
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order)) - np.repeat(np.cumsum(found.sizes) - found.sizes, found.sizes)
         chosen = np.zeros((len(q), len(k)), bool)
-        chosen[:, :len(rank)] = rank < room[:, found.labels]
+        chosen[:, : len(rank)] = rank < room[:, found.labels]
         return chosen | recent
 
     def placements(self, k: np.ndarray, counts: np.ndarray, layer: int | None = None, head: int = 0) -> list[Placement]:
         # Later tokens change no earlier cluster.
-        labels = self.clusters(k[:int(counts.max())], layer, head).labels
-        return [Placement.clustered(labels[:self.clustered(count)], count, self.pad) for count in counts.tolist()]
+        labels = self.clusters(k[: int(counts.max())], layer, head).labels
+        return [Placement.clustered(labels[: self.clustered(count)], count, self.pad) for count in counts.tolist()]
 
     def scored(self, tokens: Any, head_dim: int) -> Any:
         """A mean for each cluster."""
@@ -410,8 +513,15 @@ class Starc(Method):
 
 
 #: Methods by name.
-METHODS: Mapping[str, type[Method]] = {"full": Full, "window": Window, "quest": Quest, "sparq": SparQ,
-                                       "infinigen": InfiniGen, "starc": Starc, "top": Top}
+METHODS: Mapping[str, type[Method]] = {
+    "full": Full,
+    "window": Window,
+    "quest": Quest,
+    "sparq": SparQ,
+    "infinigen": InfiniGen,
+    "starc": Starc,
+    "top": Top,
+}
 
 
 def make_method(name: str, budget: int, **options: Any) -> Method:

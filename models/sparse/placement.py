@@ -73,7 +73,7 @@ class Placement:
         slot = np.empty(tokens, np.int64)
         slot[order] = np.repeat(first - begin, sizes) + np.arange(len(labels))
         end = int(room.sum())
-        slot[len(labels):] = end + np.arange(tokens - len(labels))
+        slot[len(labels) :] = end + np.arange(tokens - len(labels))
         return cls(slot, end + tokens - len(labels))
 
     def of(self, positions: np.ndarray) -> np.ndarray:
@@ -111,8 +111,10 @@ def check_runs(selected: Selected, lists: Sequence[int], units: int) -> None:
     units : access units of the placement
     """
     if len(selected) not in (1, *lists):
-        raise ConfigError(f"runs must be for all heads together or for each of "
-                          f"{' or '.join(map(str, dict.fromkeys(lists)))}, not for {len(selected)}")
+        raise ConfigError(
+            f"runs must be for all heads together or for each of "
+            f"{' or '.join(map(str, dict.fromkeys(lists)))}, not for {len(selected)}"
+        )
     for head, (starts, lengths) in enumerate(selected):
         if not len(starts) or len(starts) != len(lengths):
             raise ConfigError(f"head {head}: needs at least one run, and a length for each")
@@ -121,8 +123,10 @@ def check_runs(selected: Selected, lists: Sequence[int], units: int) -> None:
             raise ConfigError(f"head {head}: runs must be ascending, without overlap, of at least one access unit")
         if starts[0] < 0 or ends[-1] > units:
             wrong = int(np.flatnonzero((np.asarray(starts) < 0) | (ends > units))[0])
-            raise ConfigError(f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside "
-                              f"the placement of {units} units")
+            raise ConfigError(
+                f"head {head}: the run of access units {starts[wrong]} to {ends[wrong] - 1} is outside "
+                f"the placement of {units} units"
+            )
 
 
 def units_of(starts: np.ndarray, lengths: np.ndarray) -> np.ndarray:
@@ -161,6 +165,14 @@ def fetch(placements: Sequence[Placement], chosen: Sequence[np.ndarray], unit: i
         slots = placement.of(positions)
         _, lengths = runs(slots, unit)
         fetched = int(lengths.sum()) * unit
-        found.append((len(positions), fetched, fetched - len(positions), lengths.sum(), len(lengths),
-                      len(pages(slots, ROW_TOKENS))))
+        found.append(
+            (
+                len(positions),
+                fetched,
+                fetched - len(positions),
+                lengths.sum(),
+                len(lengths),
+                len(pages(slots, ROW_TOKENS)),
+            )
+        )
     return Fetch(*np.mean(found, axis=0).tolist())

@@ -51,13 +51,22 @@ class Recorded(Method):
     def placement(self, k: np.ndarray, count: int, layer: int | None = None, head: int = 0) -> Placement:
         return self.method.placement(k, count, layer, head)
 
-    def choose(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, *, layer: int | None = None, head: int = 0,
-               group: int = 1, hint: np.ndarray | None = None) -> Lists:
+    def choose(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        *,
+        layer: int | None = None,
+        head: int = 0,
+        group: int = 1,
+        hint: np.ndarray | None = None,
+    ) -> Lists:
         """As :meth:`Method.choose`."""
         lists = self.method.choose(q, k, counts, layer=layer, head=head, group=group, hint=hint)
         count, new = int(counts.max()), len(counts) // group
         placement = self.placement(k, count, layer, head)
-        chosen = [lists.tokens[lists.first[n]:lists.first[n + 1]] for n in range(new - 1, len(counts), new)]
+        chosen = [lists.tokens[lists.first[n] : lists.first[n + 1]] for n in range(new - 1, len(counts), new)]
         self._last[layer or 0, head] = placement.slots, [placement.of(tokens) for tokens in chosen]
         return lists
 
@@ -71,5 +80,7 @@ class Recorded(Method):
 
 def _step(last: Mapping[tuple[int, int], tuple[int, list[np.ndarray]]]) -> StepSelection:
     layers = max(layer for layer, _ in last) + 1
-    slots = tuple(tuple(own for key in sorted(last) if key[0] == layer for own in last[key][1]) for layer in range(layers))
+    slots = tuple(
+        tuple(own for key in sorted(last) if key[0] == layer for own in last[key][1]) for layer in range(layers)
+    )
     return StepSelection(slots, max(room for room, _ in last.values()))

@@ -66,7 +66,7 @@ class Synthetic:
     def _topics(self) -> tuple[np.ndarray, np.ndarray]:
         random = np.random.default_rng((self.seed, 0))
         shape = (self.heads, self.topics + 1, self.head_dim)
-        found = random.standard_normal(shape, np.float32) / np.float32(self.head_dim ** 0.5)
+        found = random.standard_normal(shape, np.float32) / np.float32(self.head_dim**0.5)
         return found[:, :1], found[:, 1:]
 
     def _passages(self, tokens: int) -> np.ndarray:
@@ -80,7 +80,7 @@ class Synthetic:
         common, topics = self._topics()
         out = np.empty((self.heads, tokens, self.head_dim), np.float32)
         of = self._passages(tokens)
-        scale = np.float32(self.noise / self.head_dim ** 0.5)
+        scale = np.float32(self.noise / self.head_dim**0.5)
         for head in range(self.heads):
             noise = np.random.default_rng((self.seed, 3, head)).standard_normal((tokens, self.head_dim), np.float32)
             out[head] = common[head] + np.float32(self.topic) * topics[head, of] + scale * noise
@@ -94,7 +94,7 @@ class Synthetic:
         weight = random.exponential(size=(self.heads, self.asked)).astype(np.float32)
         weight[:, 0] = weight.max(axis=1)
         near = (weight[..., None] * np.take_along_axis(topics, wanted[..., None], axis=1)).sum(axis=1)
-        scale = np.float32(self.head_dim ** -0.5)
+        scale = np.float32(self.head_dim**-0.5)
         first = common[:, 0] + near + scale * random.standard_normal(near.shape, np.float32)
         return first, first + np.float32(0.3) * scale * random.standard_normal(near.shape, np.float32)
 

@@ -56,8 +56,9 @@ def sampled_contexts(first: int, last: int, most: int, interval: int, origin: in
     return np.array(out, np.int64)
 
 
-def select_steps(method: Method, source: KeySource, contexts: Sequence[int] | np.ndarray, unit: int
-                 ) -> list[StepSelection]:
+def select_steps(
+    method: Method, source: KeySource, contexts: Sequence[int] | np.ndarray, unit: int
+) -> list[StepSelection]:
     """Selections of all heads of a source at some contexts. ``unit``: tokens of an access unit.
 
     Raises
@@ -73,14 +74,20 @@ def select_steps(method: Method, source: KeySource, contexts: Sequence[int] | np
     method.learn(keys)
     placed, chosen = [], []
     for head in range(len(keys)):
-        lists = method.choose(queries[head], keys[head], contexts, head=head,
-                              hint=None if hints is None else hints[head])
+        lists = method.choose(
+            queries[head], keys[head], contexts, head=head, hint=None if hints is None else hints[head]
+        )
         chosen.append([lists.tokens[low:high] for low, high in zip(lists.first[:-1], lists.first[1:], strict=True)])
         placed.append(method.placements(keys[head], contexts, head=head))
     out = []
     for number, context in enumerate(contexts.tolist()):
         placements, tokens = [one[number] for one in placed], [one[number] for one in chosen]
-        out.append(StepSelection(
-            context, tuple(runs(place.of(some), unit) for place, some in zip(placements, tokens, strict=True)),
-            max(place.slots for place in placements), fetch(placements, tokens, unit)))
+        out.append(
+            StepSelection(
+                context,
+                tuple(runs(place.of(some), unit) for place, some in zip(placements, tokens, strict=True)),
+                max(place.slots for place in placements),
+                fetch(placements, tokens, unit),
+            )
+        )
     return out

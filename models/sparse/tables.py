@@ -39,7 +39,9 @@ class Activated(Method):
     def __init__(self, make: Callable[[], SparsitySource], first: int, last: int, *, full_layers: int = 0) -> None:
         super().__init__(last, full_layers=full_layers)
         if not 1 <= first <= last:
-            raise ConfigError(f"contexts of a source of activations must be at least 1 and ascend, not {first} to {last}")
+            raise ConfigError(
+                f"contexts of a source of activations must be at least 1 and ascend, not {first} to {last}"
+            )
         self.first, self.last = first, last
         self._table = KvTable([TierShape("all", 1, 1, last)], run_tokens=1)
         self._request = self._table.add([first], [last])
@@ -57,8 +59,16 @@ class Activated(Method):
             self._active.append(self._source.step(self._table).active - self._table.start[0])
         return self._active[context - self.first]
 
-    def mask(self, q: np.ndarray, k: np.ndarray, counts: np.ndarray, layer: int | None, head: int, group: int,
-             hint: np.ndarray | None) -> np.ndarray:
+    def mask(
+        self,
+        q: np.ndarray,
+        k: np.ndarray,
+        counts: np.ndarray,
+        layer: int | None,
+        head: int,
+        group: int,
+        hint: np.ndarray | None,
+    ) -> np.ndarray:
         out = np.zeros((len(counts), len(k)), bool)
         for row, context in enumerate(counts.tolist()):
             out[row, self.active(context)] = True
@@ -98,7 +108,7 @@ class Chosen:
     def settle(self, table: KvTable) -> None:
         """As with PAM's dense source, all tokens are equally important if the method takes them all."""
         if not self.weighs:
-            table.importance[:table.size] = 1
+            table.importance[: table.size] = 1
 
     def positions(self, context: int) -> tuple[np.ndarray, np.ndarray]:
         """Tokens that the query of a context's last token activates, ascending, and their scores in float32."""
@@ -107,9 +117,10 @@ class Chosen:
             for number, source in enumerate(self.layers):
                 keys, (queries, ahead) = source.keys(context), source.queries(context)
                 for head in range(source.heads):
-                    hint = None if ahead is None else ahead[head:head + 1]
-                    lists = self.method.choose(queries[head:head + 1], keys[head], np.array([context]), layer=number,
-                                               head=head, hint=hint)
+                    hint = None if ahead is None else ahead[head : head + 1]
+                    lists = self.method.choose(
+                        queries[head : head + 1], keys[head], np.array([context]), layer=number, head=head, hint=hint
+                    )
                     taken[lists.tokens] += 1
                 heads += source.heads
             positions = np.flatnonzero(taken)
@@ -124,8 +135,9 @@ class Chosen:
             positions, each = self.positions(int(table.length[request]))
             places.append(table.start[request] + positions)
             scores.append(each)
-        return Activation(np.concatenate([np.empty(0, np.int64), *places]),
-                          np.concatenate([np.empty(0, np.float32), *scores]))
+        return Activation(
+            np.concatenate([np.empty(0, np.int64), *places]), np.concatenate([np.empty(0, np.float32), *scores])
+        )
 
 
 def placement_in(table: KvTable, request: int, tier: int) -> tuple[np.ndarray, Placement]:

@@ -74,7 +74,9 @@ def sparse_attention(config: StarcAttentionConfig, head: Head) -> SparseAttentio
     selected = select(config.selection, selection)
     first = np.cumsum(head.sizes) - head.sizes
     tokens = np.concatenate([np.repeat(first, selected.tokens), np.arange(head.sizes.sum(), len(head.k))])
-    tokens[:selected.tokens.sum()] += np.arange(selected.tokens.sum()) - np.repeat(
-        np.cumsum(selected.tokens) - selected.tokens, selected.tokens)
-    return SparseAttention(selection, selected, tokens,
-                           local_attention(config.processing, head.q, head.k[tokens], head.v[tokens]))
+    tokens[: selected.tokens.sum()] += np.arange(selected.tokens.sum()) - np.repeat(
+        np.cumsum(selected.tokens) - selected.tokens, selected.tokens
+    )
+    return SparseAttention(
+        selection, selected, tokens, local_attention(config.processing, head.q, head.k[tokens], head.v[tokens])
+    )

@@ -61,8 +61,9 @@ class Selected:
     def beats(self, config: StarcSelectConfig) -> dict[str, np.ndarray]:
         """Columns of the beats of the program."""
         width, count = config.output_words, config.encoding.line_words
-        words = np.array([[line >> WORD_BITS * n & (1 << WORD_BITS) - 1 for n in range(count)] for line in self.lines],
-                         np.int64).reshape(-1, width)
+        words = np.array(
+            [[line >> WORD_BITS * n & (1 << WORD_BITS) - 1 for n in range(count)] for line in self.lines], np.int64
+        ).reshape(-1, width)
         last = (np.arange(len(words)) == len(words) - 1).astype(np.int64)
         return {"data": words, "last": last, "short": last * self.short}
 
@@ -108,8 +109,10 @@ def select(config: StarcSelectConfig, selection: Selection) -> Selected:
     """
     scores, sizes = (np.asarray(one, np.int64) for one in (selection.scores, selection.sizes))
     if scores.shape != sizes.shape or scores.ndim != 1 or len(scores) > config.clusters:
-        raise ConfigError(f"scores and sizes must be of the same clusters, {config.clusters} at most, not of shapes "
-                          f"{scores.shape} and {sizes.shape}")
+        raise ConfigError(
+            f"scores and sizes must be of the same clusters, {config.clusters} at most, not of shapes "
+            f"{scores.shape} and {sizes.shape}"
+        )
     if len(sizes) and sizes.min() < 0:
         raise ConfigError(f"a cluster must have 0 tokens or more, not {sizes.min()}")
     room = config.room(sizes)
@@ -123,8 +126,9 @@ def select(config: StarcSelectConfig, selection: Selection) -> Selected:
         if not 0 <= getattr(selection, name) < limit - span:
             raise ConfigError(f"{name} must be in 0..{limit - span - 1}, not {getattr(selection, name)}")
 
-    tokens, short = taken(order_keys(scores, config.score), sizes, selection.budget,
-                          config.kept if config.method == "list" else None)
+    tokens, short = taken(
+        order_keys(scores, config.score), sizes, selection.budget, config.kept if config.method == "list" else None
+    )
     which = np.flatnonzero(tokens)
     begins, counts = np.append(base[which], end), np.append(tokens[which], selection.recent)
     begins, counts = begins[counts > 0], counts[counts > 0]
@@ -137,8 +141,19 @@ def select(config: StarcSelectConfig, selection: Selection) -> Selected:
         for row in range(start // config.row_units, stop // config.row_units + 1):
             low = max(start, row * config.row_units)
             high = min(stop, (row + 1) * config.row_units - 1)
-            commands.append((selection.row + row, low % config.row_units * config.unit_columns,
-                             (high - low + 1) * config.unit_columns))
+            commands.append(
+                (
+                    selection.row + row,
+                    low % config.row_units * config.unit_columns,
+                    (high - low + 1) * config.unit_columns,
+                )
+            )
     lines = [config.line(*one, selection.mask) for one in commands]
-    return Selected(tokens, run_first, run_last - run_first + 1, np.array(commands, np.int64).reshape(-1, 3),
-                    [*lines, config.end_line], short)
+    return Selected(
+        tokens,
+        run_first,
+        run_last - run_first + 1,
+        np.array(commands, np.int64).reshape(-1, 3),
+        [*lines, config.end_line],
+        short,
+    )

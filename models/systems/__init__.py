@@ -17,12 +17,36 @@ from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, Re
 from .system import Assumption, StepCost, System
 from .units import MeasuredUnit
 
-__all__ = ["NOT_MODELLED", "Assumption", "Capacity", "Cost", "Evaluation", "MeasuredUnit", "MissingRecord", "RecordSource",
-           "StepCost", "System", "evaluate", "kinds", "load_system", "sweep", "system_names"]
+__all__ = [
+    "NOT_MODELLED",
+    "Assumption",
+    "Capacity",
+    "Cost",
+    "Evaluation",
+    "MeasuredUnit",
+    "MissingRecord",
+    "RecordSource",
+    "StepCost",
+    "System",
+    "evaluate",
+    "kinds",
+    "load_system",
+    "sweep",
+    "system_names",
+]
 
 
-def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,
-             records: RecordSource, refresh: bool = False, overrides: Mapping[str, Any] | None = None) -> Evaluation:
+def evaluate(
+    system: str | os.PathLike[str],
+    model: ModelShape,
+    *,
+    context: int,
+    batch: int,
+    output_tokens: int = 1,
+    records: RecordSource,
+    refresh: bool = False,
+    overrides: Mapping[str, Any] | None = None,
+) -> Evaluation:
     """Cost of decoding ``output_tokens`` tokens for each of ``batch`` requests that begin at ``context`` tokens.
 
     The context grows by one token with each step. Every context is evaluated; times and energies are means over them.
@@ -49,13 +73,22 @@ def evaluate(system: str | os.PathLike[str], model: ModelShape, *, context: int,
     :exc:`MissingRecord`
         If a measurement is missing, with the command that makes it.
     """
-    return load_system(system, overrides).evaluate(model, context=context, batch=batch, output_tokens=output_tokens,
-                                                   records=records, refresh=refresh)
+    return load_system(system, overrides).evaluate(
+        model, context=context, batch=batch, output_tokens=output_tokens, records=records, refresh=refresh
+    )
 
 
-def sweep(system: str | os.PathLike[str], model: ModelShape, *, context: int, batches: Iterable[int],
-          output_tokens: int = 1, records: RecordSource, refresh: bool = False,
-          overrides: Mapping[str, Any] | None = None) -> list[Evaluation]:
+def sweep(
+    system: str | os.PathLike[str],
+    model: ModelShape,
+    *,
+    context: int,
+    batches: Iterable[int],
+    output_tokens: int = 1,
+    records: RecordSource,
+    refresh: bool = False,
+    overrides: Mapping[str, Any] | None = None,
+) -> list[Evaluation]:
     """:func:`evaluate` for each batch that fits. Larger batches are left out.
 
     Raises
@@ -69,5 +102,9 @@ def sweep(system: str | os.PathLike[str], model: ModelShape, *, context: int, ba
         raise ConfigError("a sweep needs at least one batch")
     most = loaded.capacity(model, context, 1, output_tokens).largest_batch_with_output
     fitting = [batch for batch in batches if batch <= most] or batches[:1]
-    return [loaded.evaluate(model, context=context, batch=batch, output_tokens=output_tokens, records=records,
-                            refresh=refresh) for batch in fitting]
+    return [
+        loaded.evaluate(
+            model, context=context, batch=batch, output_tokens=output_tokens, records=records, refresh=refresh
+        )
+        for batch in fitting
+    ]

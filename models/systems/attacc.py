@@ -89,8 +89,11 @@ class AttAccSystem(GpuPlatform):
 
     def kv_room(self, model: ModelShape) -> int | None:
         stacks = self.pim.stacks
-        return None if stacks is None else \
-            int((stacks.stacks_per_gpu * stacks.stack_gib - stacks.reserved_gib_per_gpu) * GIB)
+        return (
+            None
+            if stacks is None
+            else int((stacks.stacks_per_gpu * stacks.stack_gib - stacks.reserved_gib_per_gpu) * GIB)
+        )
 
     # Attention -------------------------------------------------------------------------------------------------------
 
@@ -103,8 +106,11 @@ class AttAccSystem(GpuPlatform):
     def heads(self, model: ModelShape, batch: int) -> int:
         """Heads on the busiest stack. Each pass over the keys and values of a request's head counts, with keys and values
         to itself. Where units take one query, these are the query heads."""
-        count = model.heads // self.tp if self.pim.queries == 1 else \
-            max(model.kv_heads // self.tp, 1) * self.together(model)[0]
+        count = (
+            model.heads // self.tp
+            if self.pim.queries == 1
+            else max(model.kv_heads // self.tp, 1) * self.together(model)[0]
+        )
         return -(-batch * count // self.stacks_per_gpu)
 
     def spread(self, model: ModelShape, heads: int) -> int:
@@ -123,14 +129,29 @@ class AttAccSystem(GpuPlatform):
     def timer(self, queries: int) -> LayerTimer:
         """Timer of layers whose reads meet so many queries."""
         cycles = self.read_cycles(queries)
-        return shared_timer(self.whole_memory, self.pim.quirks, self.pim.power_limit,
-                            {READS[self.pim.placement]: cycles} if cycles else None)
+        return shared_timer(
+            self.whole_memory,
+            self.pim.quirks,
+            self.pim.power_limit,
+            {READS[self.pim.placement]: cycles} if cycles else None,
+        )
 
-    def stack_layer(self, model: ModelShape, tokens: int, heads: int, selected: Selected | None = None) -> AttentionLayer:
+    def stack_layer(
+        self, model: ModelShape, tokens: int, heads: int, selected: Selected | None = None
+    ) -> AttentionLayer:
         """One layer of a stack; ``selected``: runs of access units that heads read."""
-        return AttentionLayer(tokens, heads, self.pim.placement, model.dtype_bytes, model.stored_head_dim,
-                              quirks=self.pim.quirks, memory=self.memory, queries=self.together(model)[1],
-                              selected=selected, wide=self.wide)
+        return AttentionLayer(
+            tokens,
+            heads,
+            self.pim.placement,
+            model.dtype_bytes,
+            model.stored_head_dim,
+            quirks=self.pim.quirks,
+            memory=self.memory,
+            queries=self.together(model)[1],
+            selected=selected,
+            wide=self.wide,
+        )
 
     def timing(self, model: ModelShape, tokens: int, heads: int) -> QueueTiming:
         """Cycles and commands of one layer of a stack."""
@@ -157,9 +178,12 @@ class AttAccSystem(GpuPlatform):
         values, where = np.unique(attended, return_inverse=True)
         chosen = values[np.unique(np.linspace(0, len(values) - 1, min(len(values), _SAMPLES)).round().astype(int))]
         spread = self.spread(model, heads)
-        sampled = np.array([self.layer_work(model, -(-int(tokens) // spread), heads * spread).values for tokens in chosen])
-        return LayerWork(np.stack([np.interp(values, chosen, column)[where].reshape(np.shape(attended))
-                                   for column in sampled.T])), attended
+        sampled = np.array(
+            [self.layer_work(model, -(-int(tokens) // spread), heads * spread).values for tokens in chosen]
+        )
+        return LayerWork(
+            np.stack([np.interp(values, chosen, column)[where].reshape(np.shape(attended)) for column in sampled.T])
+        ), attended
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         spec = self.pim
@@ -182,13 +206,16 @@ class AttAccSystem(GpuPlatform):
         energy = {"links": count * link.pj_per_byte * self.tp}
         return Cost(count / (link.both_ways_gb_s * 1e9 / 2), energy, energy)
 
-    def _energy(self, model: ModelShape, micro: MicroBatch, attended: np.ndarray, work: LayerWork
-                ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
+    def _energy(
+        self, model: ModelShape, micro: MicroBatch, attended: np.ndarray, work: LayerWork
+    ) -> tuple[dict[str, np.ndarray], dict[str, np.ndarray]]:
         """Energy of the units at all GPUs, by component and by level."""
         stacks, constants = self.tp * self.stacks_per_gpu, self.pim.command_energy
         size, levels, place = self.memory.column_bytes, self.memory.levels, self.pim.placement
-        banks = self.memory.banks // {"bank": 1, "bank-group": levels["bank"],
-                                      "buffer": self.memory.banks // levels["pseudo_channel"]}[place]
+        banks = (
+            self.memory.banks
+            // {"bank": 1, "bank-group": levels["bank"], "buffer": self.memory.banks // levels["pseudo_channel"]}[place]
+        )
         if constants is None:
             assert self.pim.energy is not None
             command = self.memory.command(READS[place])
@@ -198,16 +225,20 @@ class AttAccSystem(GpuPlatform):
             read = (work.read_pj + work.reads * (column - own)) * stacks
             # The ratio is of reading a column that meets one query.
             met = self.queries_per_head(model) / self.together(model)[0]
-            return {"pim_cell_reads": read,
-                    "pu_compute": work.reads * column * stacks * self.pim.energy.unit_power_ratio * met}, {}
+            return {
+                "pim_cell_reads": read,
+                "pu_compute": work.reads * column * stacks * self.pim.energy.unit_power_ratio * met,
+            }, {}
         cells = work.reads * size * banks * constants.cell_pj_per_byte.at(place) * stacks
         inside = constants.tsv_pj_per_byte + constants.gio_mux_pj_per_byte + constants.bg_mux_pj_per_byte
         moved = (work.writes * (constants.interposer_pj_per_byte + inside) + work.moves * inside) * size * stacks
         # The simulator counts the arithmetic of scores and forgets that of outputs.
         products = 1 if self.pim.quirks else 2
         macs = products * micro.size * (model.heads // self.tp) * attended * model.head_dim * constants.mac_pj * self.tp
-        return ({"pim_cell_reads": cells, "pim_buffers": moved, "pu_compute": macs},
-                {"memory": cells + moved, "arithmetic": macs})
+        return (
+            {"pim_cell_reads": cells, "pim_buffers": moved, "pu_compute": macs},
+            {"memory": cells + moved, "arithmetic": macs},
+        )
 
     def _softmax(self, model: ModelShape, micro: MicroBatch, attended: np.ndarray) -> Cost:
         units, constants = self.pim.softmax, self.pim.command_energy
@@ -215,14 +246,16 @@ class AttAccSystem(GpuPlatform):
         elements = attended * float(micro.size * (model.heads // self.tp))
         flops, count = SOFTMAX_FLOPS * elements, 2 * elements * model.dtype_bytes
         speed = self.stacks_per_gpu * 1e9 * (2 if model.dtype_bytes == 1 else 1)
-        seconds = np.maximum(flops / (units.gflops_per_stack * speed), count / (units.gb_s_per_stack * 1e9 *
-                                                                               self.stacks_per_gpu))
+        seconds = np.maximum(
+            flops / (units.gflops_per_stack * speed), count / (units.gb_s_per_stack * 1e9 * self.stacks_per_gpu)
+        )
         if constants is None:
             return Cost(seconds)
         buffers = count * constants.softmax_pj_per_byte * self.tp
         arithmetic = flops / 2 * constants.mac_pj * self.tp
-        return Cost(seconds, {"pim_buffers": buffers, "pu_compute": arithmetic},
-                    {"memory": buffers, "arithmetic": arithmetic})
+        return Cost(
+            seconds, {"pim_buffers": buffers, "pu_compute": arithmetic}, {"memory": buffers, "arithmetic": arithmetic}
+        )
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
         link = self.pim.transfers
@@ -236,25 +269,47 @@ class AttAccSystem(GpuPlatform):
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         passes, together = self.together(model)
         takes = "one at a time" if self.pim.queries == 1 else f"at most {self.pim.queries} at a time"
-        notes = [] if passes == 1 else [
-            f"{self.queries_per_head(model)} queries share each key/value head and AttAcc's units take {takes}, so K and "
-            f"V are read {passes} times"]
-        return Details(attention={"memory": self.memory.name, "placement": self.pim.placement,
-                                  "heads_per_stack": self.heads(model, cost.micro_batch),
-                                  "channels_per_head": self.spread(model, self.heads(model, cost.micro_batch)),
-                                  "queries_per_pass": together, "passes": passes,
-                                  "unit_burst_memory_cycles": self.read_cycles(together)}, notes=notes)
+        notes = (
+            []
+            if passes == 1
+            else [
+                f"{self.queries_per_head(model)} queries share each key/value head and AttAcc's units take {takes}, so K and "
+                f"V are read {passes} times"
+            ]
+        )
+        return Details(
+            attention={
+                "memory": self.memory.name,
+                "placement": self.pim.placement,
+                "heads_per_stack": self.heads(model, cost.micro_batch),
+                "channels_per_head": self.spread(model, self.heads(model, cost.micro_batch)),
+                "queries_per_pass": together,
+                "passes": passes,
+                "unit_burst_memory_cycles": self.read_cycles(together),
+            },
+            notes=notes,
+        )
 
     def assumptions(self) -> dict[str, Assumption]:
         cycles = "with the defects of its simulator" if self.pim.quirks else "without the defects of its simulator"
         beside = "" if self.pipelining != "none" else " and do not overlap with GEMMs"
         return super().assumptions() | {
-            "attention": Assumption(f"attention is AttAcc's on its controllers, {cycles}; heads are dealt out evenly to "
-                                    f"stacks{beside}", self.pim.placement, self.pim.source),
+            "attention": Assumption(
+                f"attention is AttAcc's on its controllers, {cycles}; heads are dealt out evenly to stacks{beside}",
+                self.pim.placement,
+                self.pim.source,
+            ),
             "queries": Assumption(
-                "AttAcc's units take one query per read of K or V" if self.pim.queries == 1 else
-                f"a read of K or V meets up to {self.pim.queries} queries of a group, which AttAcc's units do not do; a "
+                "AttAcc's units take one query per read of K or V"
+                if self.pim.queries == 1
+                else f"a read of K or V meets up to {self.pim.queries} queries of a group, which AttAcc's units do not do; a "
                 f"unit works {self.read_cycles(2) // 2} memory cycles for each",
-                self.pim.queries),
-            "kv_kept": Assumption("KV must fit HBM: nothing is offloaded" if self.pim.stacks is None else
-                                  "KV must fit AttAcc's stacks: nothing is offloaded", "all")}
+                self.pim.queries,
+            ),
+            "kv_kept": Assumption(
+                "KV must fit HBM: nothing is offloaded"
+                if self.pim.stacks is None
+                else "KV must fit AttAcc's stacks: nothing is offloaded",
+                "all",
+            ),
+        }

@@ -35,17 +35,55 @@ _PIM = (CYCLES, "pim_mac", "pim_latency_ns")
 
 #: Operators by the group that the simulator counts them in.
 _GROUPS = {
-    "qkv": "qkv", "out_projection": "prj", "ffn_up": "ff", "ffn_gate": "ff", "ffn_down": "ff", "attention": "matmul",
-    "attention_score": "matmul", "attention_context": "matmul", "attention_softmax": "softmax", "ffn_activation": "act",
-    "attention_norm": "lnorm", "ffn_norm": "lnorm", "attention_allreduce": "g2g", "ffn_allreduce": "g2g",
-    "attention_send": "c2g", "attention_receive": "c2g"}
+    "qkv": "qkv",
+    "out_projection": "prj",
+    "ffn_up": "ff",
+    "ffn_gate": "ff",
+    "ffn_down": "ff",
+    "attention": "matmul",
+    "attention_score": "matmul",
+    "attention_context": "matmul",
+    "attention_softmax": "softmax",
+    "ffn_activation": "act",
+    "attention_norm": "lnorm",
+    "ffn_norm": "lnorm",
+    "attention_allreduce": "g2g",
+    "ffn_allreduce": "g2g",
+    "attention_send": "c2g",
+    "attention_receive": "c2g",
+}
 
 _PROMPT = ("s_time", "s_matmul", "s_fc", "s_comm", "s_softmax", "s_act", "s_lnorm")
-_TIMES = ("g_time (ms)", "g_matmul", "g_fc", "g_comm", "g_etc", "g_qkv_time", "g_prj_time", "g_ff_time", "g2g_comm",
-          "c2g_comm", "g_softmax", "g_act", "g_lnorm")
-_ENERGIES = ("g_energy (nJ)", "g_dram_energy", "g_l2_energy", "g_l1_energy", "g_reg_energy", "g_alu_energy",
-             "g_fc_mem_energy", "g_fc_comp_energy", "g_attn_mem_energy", "g_attn_comp_energy", "g_etc_mem_energy",
-             "g_etc_comp_energy", "g_comm_energy")
+_TIMES = (
+    "g_time (ms)",
+    "g_matmul",
+    "g_fc",
+    "g_comm",
+    "g_etc",
+    "g_qkv_time",
+    "g_prj_time",
+    "g_ff_time",
+    "g2g_comm",
+    "c2g_comm",
+    "g_softmax",
+    "g_act",
+    "g_lnorm",
+)
+_ENERGIES = (
+    "g_energy (nJ)",
+    "g_dram_energy",
+    "g_l2_energy",
+    "g_l1_energy",
+    "g_reg_energy",
+    "g_alu_energy",
+    "g_fc_mem_energy",
+    "g_fc_comp_energy",
+    "g_attn_mem_energy",
+    "g_attn_comp_energy",
+    "g_etc_mem_energy",
+    "g_etc_comp_energy",
+    "g_comm_energy",
+)
 
 #: Columns that are compared.
 COMPONENTS = (*_PIM, "s_flops", "g_flops", *_PROMPT, *_TIMES, *_ENERGIES)
@@ -102,10 +140,20 @@ class Run:
     def conditions(self) -> dict[str, Any]:
         """What the row was run with, by the file's columns."""
         short = {long: short for short, long in _PLACEMENTS.items()}
-        return {"system": self.system, "gpu": self.gpu, "pim": short.get(self.placement, ""),
-                "powerlimit": self.power_limit, "ffopt": self.feed_forward, "pipeopt": self.heads, "model": self.model,
-                "Lin": self.input_tokens, "Lout": self.output_tokens, "bs": self.batch, "dtype": self.format,
-                "cores": self.gpus}
+        return {
+            "system": self.system,
+            "gpu": self.gpu,
+            "pim": short.get(self.placement, ""),
+            "powerlimit": self.power_limit,
+            "ffopt": self.feed_forward,
+            "pipeopt": self.heads,
+            "model": self.model,
+            "Lin": self.input_tokens,
+            "Lout": self.output_tokens,
+            "bs": self.batch,
+            "dtype": self.format,
+            "cores": self.gpus,
+        }
 
 
 def _one_of(valid: Mapping[str, Any] | tuple[str, ...]) -> Callable[[str, str], Any]:
@@ -113,6 +161,7 @@ def _one_of(valid: Mapping[str, Any] | tuple[str, ...]) -> Callable[[str, str], 
         if text not in valid:
             raise ConfigError(f"column '{column}': {nearest(column, text, valid)}")
         return valid[text] if isinstance(valid, Mapping) else text
+
     return read
 
 
@@ -121,15 +170,24 @@ def _whole(least: int, most: int) -> Callable[[str, str], int]:
         if not text.isdecimal() or not least <= int(text[:12]) <= most or len(text) > 12:
             raise ConfigError(f"column '{column}': must be a whole number in {least}..{most}, not '{text[:40]}'")
         return int(text)
+
     return read
 
 
 #: Columns with conditions, and what reads them.
 CONDITIONS: dict[str, Callable[[str, str], Any]] = {
-    "system": _one_of(SYSTEMS), "gpu": _one_of(tuple(_BASES)), "pim": _one_of({"": "", **_PLACEMENTS}),
-    "powerlimit": _one_of(_FLAGS), "ffopt": _one_of(_FLAGS), "pipeopt": _one_of(_FLAGS),
-    "model": lambda column, text: _one_of(tuple(simulated_models()))(column, text), "Lin": _whole(1, 1 << 20),
-    "Lout": _whole(2, 1 << 12), "bs": _whole(1, 1 << 16), "dtype": _one_of(tuple(_FORMATS)), "cores": _whole(1, 1 << 10),
+    "system": _one_of(SYSTEMS),
+    "gpu": _one_of(tuple(_BASES)),
+    "pim": _one_of({"": "", **_PLACEMENTS}),
+    "powerlimit": _one_of(_FLAGS),
+    "ffopt": _one_of(_FLAGS),
+    "pipeopt": _one_of(_FLAGS),
+    "model": lambda column, text: _one_of(tuple(simulated_models()))(column, text),
+    "Lin": _whole(1, 1 << 20),
+    "Lout": _whole(2, 1 << 12),
+    "bs": _whole(1, 1 << 16),
+    "dtype": _one_of(tuple(_FORMATS)),
+    "cores": _whole(1, 1 << 10),
 }
 
 
@@ -149,8 +207,9 @@ def read_reference(path: str | os.PathLike[str]) -> list[Run]:
         header = next(lines, [])
         missing = [column for column in CONDITIONS if column not in header]
         if missing:
-            raise ConfigError(f"not a reference of the AttAcc simulator: no column '{missing[0]}' "
-                              f"(needed: {', '.join(CONDITIONS)})")
+            raise ConfigError(
+                f"not a reference of the AttAcc simulator: no column '{missing[0]}' (needed: {', '.join(CONDITIONS)})"
+            )
         twice = sorted({column for column in header if header.count(column) > 1})
         if twice:
             raise ConfigError(f"column '{twice[0]}' comes twice")
@@ -176,8 +235,10 @@ def _run(path: str, line: int, header: list[str], cells: list[str], found: list[
     values = [read(column, row[column].strip()) for column, read in CONDITIONS.items()]
     system, gpu, placement, power_limit, feed_forward, heads, model, tokens, output, batch, form, gpus = values
     if (system == "dgx-attacc") != bool(placement):
-        raise ConfigError(f"column 'pim': {system} " + ("needs one of bank, bg, buffer" if not placement else
-                                                        f"has no units: must be empty, not '{row['pim']}'"))
+        raise ConfigError(
+            f"column 'pim': {system} "
+            + ("needs one of bank, bg, buffer" if not placement else f"has no units: must be empty, not '{row['pim']}'")
+        )
     results = {}
     for column in found:
         text = row[column].strip()
@@ -189,8 +250,23 @@ def _run(path: str, line: int, header: list[str], cells: list[str], found: list[
             results[column] = math.nan
         if not math.isfinite(results[column]):
             raise ConfigError(f"column '{column}': must be a number, not '{text[:40]}'")
-    return Run(path, line, system, gpu, placement, model, power_limit, feed_forward, heads, tokens, output, batch, gpus,
-               form, results)
+    return Run(
+        path,
+        line,
+        system,
+        gpu,
+        placement,
+        model,
+        power_limit,
+        feed_forward,
+        heads,
+        tokens,
+        output,
+        batch,
+        gpus,
+        form,
+        results,
+    )
 
 
 # Running -----------------------------------------------------------------------------------------------------------------
@@ -209,9 +285,12 @@ class _Systems:
             base = _BASES[run.gpu]
             changes: dict[str, Any] = {"gpu.count": run.gpus, "parallelism.tensor": run.gpus}
             if run.system == "dgx-attacc":
-                changes |= {"placement": run.placement, "power_limit": run.power_limit,
-                            "overlaps.feed_forward": run.feed_forward,
-                            "overlaps.pipelining": "heads" if run.heads else "transfers"}
+                changes |= {
+                    "placement": run.placement,
+                    "power_limit": run.power_limit,
+                    "overlaps.feed_forward": run.feed_forward,
+                    "overlaps.pipelining": "heads" if run.heads else "transfers",
+                }
             if run.system != "dgx":
                 changes["base"] = base
             system = load_system(base if run.system == "dgx" else run.system, changes | self.changes)
@@ -261,29 +340,49 @@ def _results(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, floa
 
     linear, attention, rest = ("qkv", "prj", "ff"), ("matmul", "softmax"), ("act", "lnorm")
     return {
-        **_prompt(system, model, run), **_stack(system, model, run),
+        **_prompt(system, model, run),
+        **_stack(system, model, run),
         "g_flops": sum(_mean(op.flops, contexts) for op in layer_operators(model, run.batch, contexts, system.tp))
-        * system.tp * model.layers,
-        "g_time (ms)": sum(times.values()), "g_matmul": total(times, "matmul"), "g_fc": total(times, *linear),
-        "g_comm": total(times, "g2g", "c2g"), "g_etc": total(times, *rest), "g_qkv_time": total(times, "qkv"),
-        "g_prj_time": total(times, "prj"), "g_ff_time": total(times, "ff"), "g2g_comm": total(times, "g2g"),
-        "c2g_comm": total(times, "c2g"), "g_softmax": total(times, "softmax"), "g_act": total(times, "act"),
+        * system.tp
+        * model.layers,
+        "g_time (ms)": sum(times.values()),
+        "g_matmul": total(times, "matmul"),
+        "g_fc": total(times, *linear),
+        "g_comm": total(times, "g2g", "c2g"),
+        "g_etc": total(times, *rest),
+        "g_qkv_time": total(times, "qkv"),
+        "g_prj_time": total(times, "prj"),
+        "g_ff_time": total(times, "ff"),
+        "g2g_comm": total(times, "g2g"),
+        "c2g_comm": total(times, "c2g"),
+        "g_softmax": total(times, "softmax"),
+        "g_act": total(times, "act"),
         "g_lnorm": total(times, "lnorm"),
-        "g_energy (nJ)": sum(levels.values()), "g_dram_energy": total(levels, "memory"), "g_l2_energy": total(levels, "l2"),
-        "g_l1_energy": total(levels, "l1"), "g_reg_energy": total(levels, "registers"),
-        "g_alu_energy": total(levels, "arithmetic"), "g_fc_mem_energy": total(memory, *linear),
-        "g_fc_comp_energy": total(compute, *linear), "g_attn_mem_energy": total(memory, *attention),
-        "g_attn_comp_energy": total(compute, *attention), "g_etc_mem_energy": total(memory, *rest),
-        "g_etc_comp_energy": total(compute, *rest), "g_comm_energy": total(levels, "links"),
+        "g_energy (nJ)": sum(levels.values()),
+        "g_dram_energy": total(levels, "memory"),
+        "g_l2_energy": total(levels, "l2"),
+        "g_l1_energy": total(levels, "l1"),
+        "g_reg_energy": total(levels, "registers"),
+        "g_alu_energy": total(levels, "arithmetic"),
+        "g_fc_mem_energy": total(memory, *linear),
+        "g_fc_comp_energy": total(compute, *linear),
+        "g_attn_mem_energy": total(memory, *attention),
+        "g_attn_comp_energy": total(compute, *attention),
+        "g_etc_mem_energy": total(memory, *rest),
+        "g_etc_comp_energy": total(compute, *rest),
+        "g_comm_energy": total(levels, "links"),
     }
 
 
 def _prompt(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, float]:
     """The prompts, on the GPUs: each attends to all of its tokens, in three kernels or one as in decoding."""
     tokens, heads, roofline = run.input_tokens, model.heads // system.tp, system.roofline
-    half: dict[str, Any] = {"count": heads * run.batch, "dtype_bytes": model.dtype_bytes,
-                            "kv_bytes": heads * run.batch * tokens * model.head_dim * model.dtype_bytes,
-                            "activation_bytes": heads * run.batch * tokens * model.head_dim * model.dtype_bytes}
+    half: dict[str, Any] = {
+        "count": heads * run.batch,
+        "dtype_bytes": model.dtype_bytes,
+        "kv_bytes": heads * run.batch * tokens * model.head_dim * model.dtype_bytes,
+        "activation_bytes": heads * run.batch * tokens * model.head_dim * model.dtype_bytes,
+    }
     products = 2 * heads * run.batch * tokens * tokens * model.head_dim
     score = Operator("attention_score", "attention", tokens, tokens, model.head_dim, flops=products, **half)
     context = Operator("attention_context", "attention", tokens, model.head_dim, tokens, flops=products, **half)
@@ -292,12 +391,21 @@ def _prompt(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, float
     for op in layer_operators(model, run.batch * tokens, 1, system.tp):
         if op.kind != "attention":
             flops += op.flops
-            costs.append((op.name, roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else
-                          roofline.operator(op)))
+            costs.append(
+                (op.name, roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else roofline.operator(op))
+            )
     costs += roofline.attention(score, context, run.batch).items()
     out = dict.fromkeys(_PROMPT, 0.0)
-    columns = {"qkv": "s_fc", "prj": "s_fc", "ff": "s_fc", "matmul": "s_matmul", "softmax": "s_softmax", "act": "s_act",
-               "lnorm": "s_lnorm", "g2g": "s_comm"}
+    columns = {
+        "qkv": "s_fc",
+        "prj": "s_fc",
+        "ff": "s_fc",
+        "matmul": "s_matmul",
+        "softmax": "s_softmax",
+        "act": "s_act",
+        "lnorm": "s_lnorm",
+        "g2g": "s_comm",
+    }
     for name, cost in costs:
         ms = float(np.max(cost.time_s)) * model.layers * 1e3
         out[columns[_GROUPS[name]]] += ms
@@ -310,8 +418,11 @@ def _stack(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, float]
     if not isinstance(system, AttAccSystem):
         return {}
     timing = system.timing(model, run.input_tokens + 1, system.heads(model, run.batch))
-    return {CYCLES: timing.cycles, "pim_latency_ns": timing.time_ns,
-            "pim_mac": sum(count for name, count in timing.commands.items() if name.startswith("MAC_"))}
+    return {
+        CYCLES: timing.cycles,
+        "pim_latency_ns": timing.time_ns,
+        "pim_mac": sum(count for name, count in timing.commands.items() if name.startswith("MAC_")),
+    }
 
 
 def _mean(value: Any, contexts: np.ndarray) -> float:

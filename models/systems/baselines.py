@@ -38,7 +38,7 @@ class OffloadSystem(GpuPlatform):
             if spec.links.at(tier.name) is None:
                 raise ConfigError(f"{name}: tier '{tier.name}' needs a link of its name in links.edges")
         self.links = LinkTree(spec.links, name)
-        self.links.bytes_per_s("gpu")       # there must be one
+        self.links.bytes_per_s("gpu")  # there must be one
 
     def kv_tiers(self, model: ModelShape) -> list[int]:
         """Bytes for KV of one GPU: its own memory without the weights, then each tier."""
@@ -56,8 +56,9 @@ class OffloadSystem(GpuPlatform):
         own, *others = self.kv_tiers(model)
         return [int(held) // size for held in np.cumsum([0 if self.offload.keeps == "nothing" else own, *others])[:-1]]
 
-    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                  need: int) -> str:
+    def too_large(
+        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
+    ) -> str:
         text = super().too_large(model, context, batch, output_tokens, capacity, need)
         tiers, rooms = ["hbm", *(tier.name for tier in self.offload.tiers)], self.kv_tiers(model)
         if self.offload.keeps == "nothing":
@@ -73,8 +74,10 @@ class OffloadSystem(GpuPlatform):
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
         token = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
         own, *others = self.kv_tiers(model)
-        return {**({} if self.offload.keeps == "nothing" else {"hbm": own // token}),
-                **{tier.name: room // token for tier, room in zip(self.offload.tiers, others, strict=True)}}
+        return {
+            **({} if self.offload.keeps == "nothing" else {"hbm": own // token}),
+            **{tier.name: room // token for tier, room in zip(self.offload.tiers, others, strict=True)},
+        }
 
     def fetched(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> list[np.ndarray]:
         """Bytes that a GPU fetches from each tier for one layer of a micro-batch."""
@@ -96,8 +99,9 @@ class OffloadSystem(GpuPlatform):
     def fetch_seconds(self, fetched: list[np.ndarray]) -> np.ndarray:
         """Seconds to fetch these bytes from each tier. Tiers work side by side, and all bytes cross the link to the
         GPU."""
-        time = self.links.seconds(Transfer((tier.name, 0), ("gpu", 0), count)
-                                  for tier, count in zip(self.offload.tiers, fetched, strict=True))
+        time = self.links.seconds(
+            Transfer((tier.name, 0), ("gpu", 0), count) for tier, count in zip(self.offload.tiers, fetched, strict=True)
+        )
         return np.asarray(time + self.links.latency_s * (sum(fetched) > 0), float)
 
     def exposed(self, fetch_s: Any, compute_s: Any) -> np.ndarray:
@@ -109,12 +113,15 @@ class OffloadSystem(GpuPlatform):
         fetched = self.fetched(model, micro, contexts)
         # What is fetched is written to the GPU's memory; attention reads it from there.
         write = self.spec.energy.dram_pj_per_byte
-        energy = sum(count * (tier.pj_per_byte + self.offload.links.pj_per_byte + write)
-                     for tier, count in zip(self.offload.tiers, fetched, strict=True))
+        energy = sum(
+            count * (tier.pj_per_byte + self.offload.links.pj_per_byte + write)
+            for tier, count in zip(self.offload.tiers, fetched, strict=True)
+        )
         return {**own, "kv_fetch": Cost(self.fetch_seconds(fetched), {"kv_transfers": energy * self.tp})}
 
-    def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
-                    attention: bool = True) -> list[dict[str, Cost]]:
+    def stage_costs(
+        self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray, attention: bool = True
+    ) -> list[dict[str, Cost]]:
         stages = super().stage_costs(model, micro, contexts, attention)
         for stage in stages if attention else ():
             fetch = stage.pop("kv_fetch")
@@ -123,8 +130,9 @@ class OffloadSystem(GpuPlatform):
         return stages
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
-        costs = self.attention(model, self.micro_batches(len(contexts))[0],
-                               np.array([round(float(np.mean(contexts)))], np.int64))
+        costs = self.attention(
+            model, self.micro_batches(len(contexts))[0], np.array([round(float(np.mean(contexts)))], np.int64)
+        )
         fetch = float(np.max(costs.pop("kv_fetch").time_s))
         own = sum(float(np.max(cost.time_s)) for cost in costs.values())
         return (own, self.pp * max(self.stages(model)) * fetch) if self.offload.overlap else (own + fetch, 0.0)
@@ -136,20 +144,33 @@ class OffloadSystem(GpuPlatform):
         micro = MicroBatch(cost.micro_batch, batch)
         fetched = [float(np.sum(count)) for count in self.fetched(model, micro, np.array([context]))]
         layers = max(self.stages(model))
-        return Details(attention={"fetched_bytes_per_gpu_and_step": {
-            tier.name: count * layers * batch / micro.size
-            for tier, count in zip(self.offload.tiers, fetched, strict=True)}})
+        return Details(
+            attention={
+                "fetched_bytes_per_gpu_and_step": {
+                    tier.name: count * layers * batch / micro.size
+                    for tier, count in zip(self.offload.tiers, fetched, strict=True)
+                }
+            }
+        )
 
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {
-            "kv_kept": Assumption("attention reads all tokens; " + {
-                "nothing": "no KV is in HBM, which has room for what is being fetched",
-                "batch": "KV of a batch that does not fit HBM is in the next tiers, all of it",
-                "part": "KV is in HBM as far as it fits, then in the next tier, and stays there"}[self.offload.keeps],
-                self.offload.keeps),
-            "kv_fetch": Assumption("KV beyond HBM crosses the link to the GPU at every step" +
-                                   (", while the GPU computes" if self.offload.overlap else ""),
-                                   {"overlap": self.offload.overlap}, self.offload.links.source)}
+            "kv_kept": Assumption(
+                "attention reads all tokens; "
+                + {
+                    "nothing": "no KV is in HBM, which has room for what is being fetched",
+                    "batch": "KV of a batch that does not fit HBM is in the next tiers, all of it",
+                    "part": "KV is in HBM as far as it fits, then in the next tier, and stays there",
+                }[self.offload.keeps],
+                self.offload.keeps,
+            ),
+            "kv_fetch": Assumption(
+                "KV beyond HBM crosses the link to the GPU at every step"
+                + (", while the GPU computes" if self.offload.overlap else ""),
+                {"overlap": self.offload.overlap},
+                self.offload.links.source,
+            ),
+        }
 
 
 class OffloadServed(GpuServed):
@@ -159,8 +180,11 @@ class OffloadServed(GpuServed):
     system: OffloadSystem
 
     def _exposed(self, micro: int, contexts: np.ndarray, compute_s: np.ndarray) -> Any:
-        fetch_s = self.system.fetch_seconds(self.system.fetched(self.model, MicroBatch(micro, len(contexts)),
-                                                                self._attended(contexts, compute_s.shape[1])))
+        fetch_s = self.system.fetch_seconds(
+            self.system.fetched(
+                self.model, MicroBatch(micro, len(contexts)), self._attended(contexts, compute_s.shape[1])
+            )
+        )
         return self.system.exposed(np.array(self.stages)[:, None] * fetch_s, compute_s)
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:

@@ -64,8 +64,15 @@ class Calibration:
     sorted: bool = False
 
 
-def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource, *, context: int = 738,
-              rounds: int = 10, progress: Callable[[str], None] = lambda text: None) -> Calibration:
+def calibrate(
+    system: TieredPimSystem,
+    model: ModelShape,
+    records: RecordSource,
+    *,
+    context: int = 738,
+    rounds: int = 10,
+    progress: Callable[[str], None] = lambda text: None,
+) -> Calibration:
     """Find ``x`` and ``y`` for ``model`` on ``system``.
 
     Raises
@@ -109,25 +116,35 @@ def calibrate(system: TieredPimSystem, model: ModelShape, records: RecordSource,
     assert best is not None
     x, y, times, number, ordered = best
     slow, fast = max(times.values()), max(min(times.values()), 1e-3)
-    return Calibration(round(x, 4), round(y, 4), times, number, slow <= 1.1 * fast,
-                       f"{system.name}, {batch} requests of {context} tokens, round {number}: "
-                       + ", ".join(f"{name} {us:.1f} us a layer" for name, us in times.items())
-                       + ("; tokens sorted by importance" if ordered else ""), ordered)
+    return Calibration(
+        round(x, 4),
+        round(y, 4),
+        times,
+        number,
+        slow <= 1.1 * fast,
+        f"{system.name}, {batch} requests of {context} tokens, round {number}: "
+        + ", ".join(f"{name} {us:.1f} us a layer" for name, us in times.items())
+        + ("; tokens sorted by importance" if ordered else ""),
+        ordered,
+    )
 
 
 def _reached(node: Node) -> tuple[float, float]:
     """Mean importance of a token in the first two tiers over a token in the last one."""
     table = node.table
-    tier, importance = table.tier[:table.size], table.importance[:table.size]
+    tier, importance = table.tier[: table.size], table.importance[: table.size]
     score = [float(importance[tier == k].mean(dtype=np.float64)) if (tier == k).any() else 0.0 for k in range(3)]
     return score[0] / max(score[2], 1 / HIGH), score[1] / max(score[2], 1 / HIGH)
 
 
 def table_text(table: RatioTable) -> str:
     """A table of ratios as the text of its file."""
-    lines = ["# Target of PAM's scheduler by model: mean importance of a token in HBM and DDR over that in SSD.",
-             "# Made by `bankside calibrate pam --model MODEL --output FILE`.",
-             f"source: {table.source}", "models:"]
+    lines = [
+        "# Target of PAM's scheduler by model: mean importance of a token in HBM and DDR over that in SSD.",
+        "# Made by `bankside calibrate pam --model MODEL --output FILE`.",
+        f"source: {table.source}",
+        "models:",
+    ]
     for name, entry in table.models.items():
         lines += [f"  {name}:", f"    x: {entry.x:g}", f"    y: {entry.y:g}", f"    conditions: '{entry.conditions}'"]
     return "\n".join(lines) + "\n"

@@ -205,16 +205,22 @@ class CentUnits:
     @property
     def notes(self) -> list[str]:
         """Areas that nobody measured."""
-        return [f"area not measured: run `{need.command}`; the price has the published area" for unit in self.all
-                for need in unit.unmeasured]
+        return [
+            f"area not measured: run `{need.command}`; the price has the published area"
+            for unit in self.all
+            for need in unit.unmeasured
+        ]
 
     def areas(self, node: str) -> dict[str, UnitArea] | None:
         """Area of each unit in a logic process of ``nodes.yaml``; None unless all have been synthesised."""
         if any(unit.synth is None for unit in self.all):
             return None
-        return {unit.unit.name: unit_area(unit.synthesis.model_dump(), node, node,
-                                          ports=register_ports(unit.config) if unit is self.pnm else None)
-                for unit in self.all}
+        return {
+            unit.unit.name: unit_area(
+                unit.synthesis.model_dump(), node, node, ports=register_ports(unit.config) if unit is self.pnm else None
+            )
+            for unit in self.all
+        }
 
     def controller(self) -> dict[str, Any] | None:
         """The controller with the measured area of its units in place of the published one. None unless all have been
@@ -229,11 +235,21 @@ class CentUnits:
         ours, theirs = controller_cost(costs, pnm_mm2=measured), controller_cost(costs)
         clocks = {unit.unit.name: unit.process.fmax_mhz for unit in self.all if unit.process is not None}
         slowest = min(clocks, key=lambda name: clocks[name][0], default=None)
-        return {"process": process, "units_mm2": {name: area.mm2 for name, area in areas.items()}, "measured_mm2": measured,
-                "measured_band_mm2": band, "published_mm2": costs.controller.parts_mm2["pnm"], "die_mm2": ours.area_mm2,
-                "die_usd": ours.die_usd, "package_usd": ours.package_usd, "nre_usd": ours.nre_usd,
-                "published_die_mm2": theirs.area_mm2, "published_usd": theirs.usd, "slowest": slowest,
-                "slowest_mhz": None if slowest is None else list(clocks[slowest])}
+        return {
+            "process": process,
+            "units_mm2": {name: area.mm2 for name, area in areas.items()},
+            "measured_mm2": measured,
+            "measured_band_mm2": band,
+            "published_mm2": costs.controller.parts_mm2["pnm"],
+            "die_mm2": ours.area_mm2,
+            "die_usd": ours.die_usd,
+            "package_usd": ours.package_usd,
+            "nre_usd": ours.nre_usd,
+            "published_die_mm2": theirs.area_mm2,
+            "published_usd": theirs.usd,
+            "slowest": slowest,
+            "slowest_mhz": None if slowest is None else list(clocks[slowest]),
+        }
 
     def command(self, op: str, slots: int) -> float:
         """Clocks of a command of ``cent-pnm``."""
@@ -248,9 +264,11 @@ class CentUnits:
         """The port, at its target clock."""
         figures, config = self.cxl.figures, self.cxl.config
         size = int(self.cxl.records["sim"].workload["bytes"])
-        return MeasuredPort(figures.latency_clocks(size) / config.clock_mhz * 1e3,
-                            figures.clocks_per_byte(size) * config.link.beat_bytes,
-                            config.link.beat_bytes * config.clock_mhz * 1e-3)
+        return MeasuredPort(
+            figures.latency_clocks(size) / config.clock_mhz * 1e3,
+            figures.clocks_per_byte(size) * config.link.beat_bytes,
+            config.link.beat_bytes * config.clock_mhz * 1e-3,
+        )
 
 
 class CentSystem(System):
@@ -276,8 +294,9 @@ class CentSystem(System):
         self.memory = description.memory(spec.device.memory)
         self.tp, self._stages = spec.parallelism.tensor, spec.parallelism.pipeline
         self.pp = self._stages or 0
-        self.rules = rules if rules is not None else SIMULATOR if spec.quirks else replace(
-            Rules(), refresh=spec.device.refresh)
+        self.rules = (
+            rules if rules is not None else SIMULATOR if spec.quirks else replace(Rules(), refresh=spec.device.refresh)
+        )
         self.units = CentUnits(self.name, spec.units)
         self._points: dict[Any, Point] = {}
         self._mappings: dict[tuple[ModelShape, int], BlockMapping] = {}
@@ -297,16 +316,21 @@ class CentSystem(System):
 
     def requested(self, tensor: int, pipeline: int) -> Self:
         if tensor > 1 and tensor * pipeline > self.devices:
-            raise ConfigError(f"--split {tensor}x{pipeline}: {pipeline} stages of {tensor} whole devices need "
-                              f"{tensor * pipeline}, {self.name} has {self.devices}; a stage is never on a part of two "
-                              "devices")
+            raise ConfigError(
+                f"--split {tensor}x{pipeline}: {pipeline} stages of {tensor} whole devices need "
+                f"{tensor * pipeline}, {self.name} has {self.devices}; a stage is never on a part of two "
+                "devices"
+            )
         return self.with_split(tensor, pipeline)
 
     def splits(self, model: ModelShape) -> list[Self]:
         """A block for each stage, and tensor parallelism with as many stages of whole devices as there are."""
         out = [self.with_split(1, model.layers)]
-        out += [self.with_split(t, self.devices // t) for t in range(1, self.devices + 1) if self.devices % t == 0
-                and self.devices // t <= model.layers]
+        out += [
+            self.with_split(t, self.devices // t)
+            for t in range(1, self.devices + 1)
+            if self.devices % t == 0 and self.devices // t <= model.layers
+        ]
         return [one for k, one in enumerate(out) if (one.tp, one.pp) not in {(o.tp, o.pp) for o in out[:k]}]
 
     def count(self, model: ModelShape) -> int:
@@ -335,8 +359,10 @@ class CentSystem(System):
 
     def check_tensor(self, model: ModelShape) -> None:
         if model.dtype_bytes != 2:
-            raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
-                              f"({model.dtype_bytes} bytes)")
+            raise ConfigError(
+                f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
+                f"({model.dtype_bytes} bytes)"
+            )
         if self.tp > self.devices:
             raise ConfigError(f"{self.name}: {self.tp} devices share a block, there are {self.devices}")
 
@@ -344,12 +370,16 @@ class CentSystem(System):
         self.check_tensor(model)
         self.stages(model)
         if self.tp > 1 and self.tp * self.count(model) > self.devices:
-            raise ConfigError(f"{self.name}: {self.count(model)} stages of {self.tp} whole devices need "
-                              f"{self.tp * self.count(model)} devices, there are {self.devices}; a stage is never on a "
-                              "part of two devices")
+            raise ConfigError(
+                f"{self.name}: {self.count(model)} stages of {self.tp} whole devices need "
+                f"{self.tp * self.count(model)} devices, there are {self.devices}; a stage is never on a "
+                "part of two devices"
+            )
         if self.stages_per_device(model) > CHANNELS:
-            raise ConfigError(f"{self.name}: {self.count(model)} stages on {self.devices} devices of {CHANNELS} channels: "
-                              f"too few devices for {model.name}")
+            raise ConfigError(
+                f"{self.name}: {self.count(model)} stages on {self.devices} devices of {CHANNELS} channels: "
+                f"too few devices for {model.name}"
+            )
         self.mapping(model, 1)
 
     def channels(self, model: ModelShape) -> int:
@@ -362,9 +392,20 @@ class CentSystem(System):
         found = self._mappings.get((model, most))
         if found is None:
             found = self._mappings[model, most] = BlockMapping(
-                model.hidden_size, model.heads, model.kv_heads, model.intermediate_size, self.channels(model), self.tp,
-                most, model.head_dim, gated=model.gated, rotary=model.family in ROTARY, slips=not rules.mended,
-                shared_inputs=not rules.own_inputs, keys_apart=not rules.own_keys)
+                model.hidden_size,
+                model.heads,
+                model.kv_heads,
+                model.intermediate_size,
+                self.channels(model),
+                self.tp,
+                most,
+                model.head_dim,
+                gated=model.gated,
+                rotary=model.family in ROTARY,
+                slips=not rules.mended,
+                shared_inputs=not rules.own_inputs,
+                keys_apart=not rules.own_keys,
+            )
         return found
 
     def default_batch(self, model: ModelShape) -> int:
@@ -427,8 +468,11 @@ class CentSystem(System):
         if len(self.selected.slots) != model.layers:
             raise ConfigError(f"selections are of {len(self.selected.slots)} layers, {model.name} has {model.layers}")
         points = [self._point_of(model, tokens, layer) for layer in range(model.layers)]
-        means = {one.name: float(np.mean([getattr(point, one.name) for point in points])) for one in fields(Point)
-                 if one.name != "energy_pj"}
+        means = {
+            one.name: float(np.mean([getattr(point, one.name) for point in points]))
+            for one in fields(Point)
+            if one.name != "energy_pj"
+        }
         energy = {name: float(np.mean([point.energy_pj[name] for point in points])) for name in points[0].energy_pj}
         return Point(round(means.pop("pim_cycles")), **means, energy_pj=energy)
 
@@ -456,7 +500,7 @@ class CentSystem(System):
             embedding += exchange(spec.link, model.hidden_size, model.vocab_size, self.devices, not rules.links, port)
         blocks = max(self.stages(model)) if rules.whole_blocks else layers / count
         stage = blocks * (pim + acc + (cxl if hops_each_block else 0.0)) + (0.0 if hops_each_block else cxl)
-        if rules.spread_output:        # all devices stop for the output of each token
+        if rules.spread_output:  # all devices stop for the output of each token
             period = stage + embedding
             token = count * period + host
         elif rules.whole_blocks:
@@ -465,8 +509,18 @@ class CentSystem(System):
         else:
             token = layers * (pim + cxl + acc) + embedding + host
             period = token / count
-        energy = self._energy(model, tokens, clocks, timing, lines(program), matrices, matrix_lines, sent.energy_elements,
-                              period * count if rules.all_standby else 0.0, ends)
+        energy = self._energy(
+            model,
+            tokens,
+            clocks,
+            timing,
+            lines(program),
+            matrices,
+            matrix_lines,
+            sent.energy_elements,
+            period * count if rules.all_standby else 0.0,
+            ends,
+        )
         return Point(timing.cycles, pim, cxl, acc, embedding, host, period, token, energy)
 
     def _clocks(self, model: ModelShape, tokens: int, mapping: BlockMapping) -> PnmClocks:
@@ -476,9 +530,19 @@ class CentSystem(System):
             return measured_clocks(self.units, pnm, model, tokens, mapping.channels, residuals=rules.residuals)
         return pnm_clocks(pnm, self.spec.energy, model, tokens, residuals=rules.residuals)
 
-    def _energy(self, model: ModelShape, tokens: int, clocks: PnmClocks, timing: StandbyTiming, size: int,
-                matrices: StandbyTiming | None, matrix_size: int, elements: int, round_s: float, ends: StandbyTiming
-                ) -> dict[str, float]:
+    def _energy(
+        self,
+        model: ModelShape,
+        tokens: int,
+        clocks: PnmClocks,
+        timing: StandbyTiming,
+        size: int,
+        matrices: StandbyTiming | None,
+        matrix_size: int,
+        elements: int,
+        round_s: float,
+        ends: StandbyTiming,
+    ) -> dict[str, float]:
         """Energy of a token. A pass of a device's program serves a token of each of its stages.
 
         ``round_s``: seconds in which each request gets a token; devices stand by for what their programs leave of it. 0
@@ -490,12 +554,16 @@ class CentSystem(System):
         passes = model.layers / self.stages_per_device(model) if not self.whole_devices(model) else model.layers
         if not self.whole_devices(model) and not self.rules.whole_blocks:
             passes = self.utilised(model)
-        link = elements if not self.rules.all_standby else 16 * elements   # bits of an element
+        link = elements if not self.rules.all_standby else 16 * elements  # bits of an element
         each = [(passes, device_energy_pj(spec.energy, spec.pnm, timing, size, work, link, standby=standby))]
         busy = passes * timing.cycles * clock
         if matrices is not None:
-            each.append((passes * (self.tp - 1), device_energy_pj(spec.energy, spec.pnm, matrices, matrix_size, work, link,
-                                                                  standby=standby)))
+            each.append(
+                (
+                    passes * (self.tp - 1),
+                    device_energy_pj(spec.energy, spec.pnm, matrices, matrix_size, work, link, standby=standby),
+                )
+            )
             busy += passes * (self.tp - 1) * matrices.cycles * clock
         out: dict[str, float] = {}
         for times, parts in each:
@@ -503,16 +571,25 @@ class CentSystem(System):
                 out[name] = out.get(name, 0.0) + times * pj
         if self.rules.all_standby:
             sharing = self.devices if self.rules.spread_output else self.tp
-            for name, pj in device_energy_pj(spec.energy, spec.pnm, ends, 0, replace(
-                    work, exponentials=0, sums=0, reductions=0, core_clocks=0, calls=0, slots=0), 0.0,
-                    standby=standby).items():
+            for name, pj in device_energy_pj(
+                spec.energy,
+                spec.pnm,
+                ends,
+                0,
+                replace(work, exponentials=0, sums=0, reductions=0, core_clocks=0, calls=0, slots=0),
+                0.0,
+                standby=standby,
+            ).items():
                 out[name] = out.get(name, 0.0) + sharing * pj
             # All devices of the system wait for the rest of the round, which every request of it shares.
             share = self.devices * round_s / self.count(model)
             waiting = max(share - busy - sharing * ends.cycles * clock, 0.0) * 1e9
             out["standby"] += waiting * CHANNELS * spec.energy.standby_mw
-            out["buffers"] += waiting * (CHANNELS * spec.energy.global_buffer_mw[0] + spec.energy.shared_buffer_mw[0]
-                                         + spec.energy.instruction_buffer_mw[0])
+            out["buffers"] += waiting * (
+                CHANNELS * spec.energy.global_buffer_mw[0]
+                + spec.energy.shared_buffer_mw[0]
+                + spec.energy.instruction_buffer_mw[0]
+            )
             out["units"] += waiting * spec.energy.control_mw
         return out
 
@@ -527,19 +604,27 @@ class CentSystem(System):
     def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
         contexts = np.asarray(contexts)
         first, last = int(contexts[0]), int(contexts[-1])
-        chosen = contexts if not self.rules.refresh else np.unique(
-            np.linspace(first, last, min(len(contexts), SAMPLES)).round().astype(np.int64))
+        chosen = (
+            contexts
+            if not self.rules.refresh
+            else np.unique(np.linspace(first, last, min(len(contexts), SAMPLES)).round().astype(np.int64))
+        )
         points = [self.point(model, int(tokens)) for tokens in chosen]
         layers, count = model.layers, self.count(model)
-        each = count if self.rules.spread_output else 1     # all stages stop for the output of each token
-        parts = {"pim": [layers * p.pim_s for p in points], "cxl": [layers * p.cxl_s for p in points],
-                 "pnm": [layers * p.acc_s for p in points], "embedding": [each * p.embedding_s for p in points],
-                 "host": [p.host_s for p in points]}
+        each = count if self.rules.spread_output else 1  # all stages stop for the output of each token
+        parts = {
+            "pim": [layers * p.pim_s for p in points],
+            "cxl": [layers * p.cxl_s for p in points],
+            "pnm": [layers * p.acc_s for p in points],
+            "embedding": [each * p.embedding_s for p in points],
+            "host": [p.host_s for p in points],
+        }
         if self.rules.links and not (self.whole_devices(model) and self.tp > 1):
             parts["cxl"] = [count * p.cxl_s for p in points]
         needed = [max(p.token_s, batch * p.period_s) for p in points]
-        parts["pipeline_wait"] = [max(total - sum(values[k] for values in parts.values()), 0.0)
-                                  for k, total in enumerate(needed)]
+        parts["pipeline_wait"] = [
+            max(total - sum(values[k] for values in parts.values()), 0.0) for k, total in enumerate(needed)
+        ]
         if not any(parts["pipeline_wait"][k] > 1e-12 * needed[k] for k in range(len(points))):
             parts.pop("pipeline_wait")
         energy = {name: [batch * p.energy_pj[name] for p in points] for name in points[0].energy_pj}
@@ -590,16 +675,22 @@ class CentSystem(System):
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
         last = context + output_tokens - 1
-        return Capacity(self._bytes(model, self.rows), self._bytes(model, self.weight_rows(model)),
-                        self._bytes(model, batch * self.kv_rows(model, last)),
-                        largest(lambda b: self._fits(model, b, context)), largest(lambda b: self._fits(model, b, last)))
+        return Capacity(
+            self._bytes(model, self.rows),
+            self._bytes(model, self.weight_rows(model)),
+            self._bytes(model, batch * self.kv_rows(model, last)),
+            largest(lambda b: self._fits(model, b, context)),
+            largest(lambda b: self._fits(model, b, last)),
+        )
 
     def check_weights(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the weights fit."""
         need = self.weight_rows(model)
         if need > self.rows:
-            raise ConfigError(f"{model.name} on {self.name}: too few devices: the weights need {need} rows of a bank on "
-                              f"the fullest of {self.devices} devices, {self.rows} are there")
+            raise ConfigError(
+                f"{model.name} on {self.name}: too few devices: the weights need {need} rows of a bank on "
+                f"the fullest of {self.devices} devices, {self.rows} are there"
+            )
 
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
         capacity = self.capacity(model, context, batch, output_tokens)
@@ -611,8 +702,12 @@ class CentSystem(System):
             raise ConfigError(
                 f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
                 f"{self.weight_rows(model) + batch * self.kv_rows(model, tokens)} rows of a bank, {self.rows} are there; "
-                + (f"the largest batch that fits is {capacity.largest_batch_with_output}"
-                   if capacity.largest_batch_with_output else "not even one request fits"))
+                + (
+                    f"the largest batch that fits is {capacity.largest_batch_with_output}"
+                    if capacity.largest_batch_with_output
+                    else "not even one request fits"
+                )
+            )
         return capacity
 
     def kv_block_tokens(self, model: ModelShape) -> int:
@@ -642,58 +737,117 @@ class CentSystem(System):
             notes += self.units.notes
         mhz = None if controller is None or controller["slowest"] is None else controller["slowest_mhz"][1]
         if controller is not None and mhz is not None and mhz < 1e3 * self.spec.pnm.clock_ghz:
-            notes.append(f"{controller['slowest']} reaches {mhz:.0f} MHz with wires in its process (estimate); results "
-                         f"take {self.spec.pnm.clock_ghz:g} GHz for granted")
+            notes.append(
+                f"{controller['slowest']} reaches {mhz:.0f} MHz with wires in its process (estimate); results "
+                f"take {self.spec.pnm.clock_ghz:g} GHz for granted"
+            )
         price = system_usd(self.devices, gigabytes, pnm_mm2=None if controller is None else controller["measured_mm2"])
         hour = hourly_usd(sum(price.values()), sum(power.values()) + self.spec.host.power_w)
-        more = {"block": {"pim_cycles": point.pim_cycles, "pim_ms": point.pim_s * 1e3, "cxl_ms": point.cxl_s * 1e3,
-                          "acc_ms": point.acc_s * 1e3, "transfer_bytes": simulator.payload_bytes},
-                "embedding_ms": point.embedding_s * 1e3, "host_ms": point.host_s * 1e3,
-                "power_w": sum(power.values()), "power_breakdown_w": power, "stages": count, "utilised_devices": used,
-                "controller": controller, "price_usd": price, "usd_per_hour": hour,
-                "tokens_per_usd": tokens_per_usd(batch / float(cost.total_s.mean()), hour)}
+        more = {
+            "block": {
+                "pim_cycles": point.pim_cycles,
+                "pim_ms": point.pim_s * 1e3,
+                "cxl_ms": point.cxl_s * 1e3,
+                "acc_ms": point.acc_s * 1e3,
+                "transfer_bytes": simulator.payload_bytes,
+            },
+            "embedding_ms": point.embedding_s * 1e3,
+            "host_ms": point.host_s * 1e3,
+            "power_w": sum(power.values()),
+            "power_breakdown_w": power,
+            "stages": count,
+            "utilised_devices": used,
+            "controller": controller,
+            "price_usd": price,
+            "usd_per_hour": hour,
+            "tokens_per_usd": tokens_per_usd(batch / float(cost.total_s.mean()), hour),
+        }
         return Details(notes=notes, more=more)
 
     def assumptions(self) -> dict[str, Assumption]:
         spec, rules = self.spec, self.rules
         source = "CENT's simulator"
         return {
-            "attention": Assumption("attention, norms, positions and products are programs on the AiM channels in the "
-                                    "order of CENT's generator" + ("" if rules.mended else ", slips included"), "programs",
-                                    spec.device.source),
-            **({} if self.selected is None else {"selection": Assumption(
-                "attention reads the access units of 16 slots of each query's selection; the units near memory take the "
-                "mean of the queries, and a step the mean of the layers", "runs")}),
+            "attention": Assumption(
+                "attention, norms, positions and products are programs on the AiM channels in the "
+                "order of CENT's generator" + ("" if rules.mended else ", slips included"),
+                "programs",
+                spec.device.source,
+            ),
+            **(
+                {}
+                if self.selected is None
+                else {
+                    "selection": Assumption(
+                        "attention reads the access units of 16 slots of each query's selection; the units near memory take the "
+                        "mean of the queries, and a step the mean of the layers",
+                        "runs",
+                    )
+                }
+            ),
             "pnm": Assumption(
-                ("units near memory take their measured clocks, in the commands of the instruction set, at "
-                 f"{spec.pnm.clock_ghz:g} GHz" if rules.measured else
-                 "units near memory take the clocks of the authors' model") + ", one block of a device after the other",
-                spec.units.model_dump(exclude={"source"}) if rules.measured else spec.pnm.model_dump(exclude={"source"}),
-                spec.pnm.source),
-            "ports": Assumption("latency and pace of the CXL port are measured, with a switch of one level" if rules.ports
-                                else "ports and switch take the file's latencies", rules.ports, spec.link.source),
+                (
+                    "units near memory take their measured clocks, in the commands of the instruction set, at "
+                    f"{spec.pnm.clock_ghz:g} GHz"
+                    if rules.measured
+                    else "units near memory take the clocks of the authors' model"
+                )
+                + ", one block of a device after the other",
+                spec.units.model_dump(exclude={"source"})
+                if rules.measured
+                else spec.pnm.model_dump(exclude={"source"}),
+                spec.pnm.source,
+            ),
+            "ports": Assumption(
+                "latency and pace of the CXL port are measured, with a switch of one level"
+                if rules.ports
+                else "ports and switch take the file's latencies",
+                rules.ports,
+                spec.link.source,
+            ),
             "overlap": Assumption("channels, units near memory and links work one after the other", False, source),
-            "inputs": Assumption("each block of a device has its own input" if rules.own_inputs else
-                                 "one input serves all blocks of a device", rules.own_inputs),
+            "inputs": Assumption(
+                "each block of a device has its own input"
+                if rules.own_inputs
+                else "one input serves all blocks of a device",
+                rules.own_inputs,
+            ),
             "parallelism": Assumption(
                 f"{self.tp} device{'s' if self.tp > 1 else ''} to a block, "
                 f"{self._stages or 'as many stages as blocks' if not self._stages else f'{self._stages} stages'}"
                 + ("; the first device attends while the others wait" if self.tp > 1 else ""),
-                {"tensor": self.tp, "pipeline": self._stages}, spec.parallelism.source),
-            "stages": Assumption("a stage has whole blocks, and the slowest sets the pace" if rules.whole_blocks else
-                                 "a token takes the sum of all blocks, and stages share it evenly", rules.whole_blocks),
-            "embedding": Assumption("the host reads the row of the embedding; last norm and output matrix are programs"
-                                    if rules.lookup else "the embedding is a product with a vector of the vocabulary",
-                                    rules.lookup),
-            "links": Assumption(f"transfers of a shared block are counted as '{spec.link.accounting}', one after the other",
-                                spec.link.accounting, spec.link.source),
+                {"tensor": self.tp, "pipeline": self._stages},
+                spec.parallelism.source,
+            ),
+            "stages": Assumption(
+                "a stage has whole blocks, and the slowest sets the pace"
+                if rules.whole_blocks
+                else "a token takes the sum of all blocks, and stages share it evenly",
+                rules.whole_blocks,
+            ),
+            "embedding": Assumption(
+                "the host reads the row of the embedding; last norm and output matrix are programs"
+                if rules.lookup
+                else "the embedding is a product with a vector of the vocabulary",
+                rules.lookup,
+            ),
+            "links": Assumption(
+                f"transfers of a shared block are counted as '{spec.link.accounting}', one after the other",
+                spec.link.accounting,
+                spec.link.source,
+            ),
             "host": Assumption(f"the host takes {spec.host.host_ms:g} ms a token", spec.host.host_ms, spec.host.source),
-            "standby": Assumption("all channels stand by" if rules.all_standby else "one channel's standby counts",
-                                  rules.all_standby, spec.energy.source),
-            "refresh": Assumption("refresh " + ("is" if rules.refresh else "is not") + " part of the timing",
-                                  rules.refresh),
-            "prefill": Assumption("a prompt is computed token by token, as in decoding", "token by token",
-                                  "CENT section 5.5"),
+            "standby": Assumption(
+                "all channels stand by" if rules.all_standby else "one channel's standby counts",
+                rules.all_standby,
+                spec.energy.source,
+            ),
+            "refresh": Assumption(
+                "refresh " + ("is" if rules.refresh else "is not") + " part of the timing", rules.refresh
+            ),
+            "prefill": Assumption(
+                "a prompt is computed token by token, as in decoding", "token by token", "CENT section 5.5"
+            ),
         }
 
 

@@ -37,16 +37,29 @@ def _as_gpus(spec: CxlPnmSystemSpec, memory: Memory) -> GpuSystemSpec:
     """The devices in the words of the roofline."""
     gb_s = memory.channels * memory.channel_bytes_per_s * 1e-9
     share = _share(memory, spec.device.refresh)
-    vector = Overhead(fixed_us=spec.processor.vector_fixed_us, us_per_byte=1e-3 / (gb_s * share),
-                      reference_bandwidth_gb_s=gb_s)
+    vector = Overhead(
+        fixed_us=spec.processor.vector_fixed_us, us_per_byte=1e-3 / (gb_s * share), reference_bandwidth_gb_s=gb_s
+    )
     gib = memory.channels * memory.banks * memory.rows * memory.row_bytes / GIB
     return GpuSystemSpec(
-        kind="gpu", description=spec.description,
-        gpu=GpuSpec(name=spec.device.name, count=spec.device.count, peak_tflops=spec.processor.peak_tflops,
-                    bandwidth_gb_s=gb_s, compute_utilisation=spec.processor.compute_utilisation, memory_utilisation=share,
-                    norm=vector, activation=vector, source=f"{spec.device.source}; {spec.processor.source}"),
+        kind="gpu",
+        description=spec.description,
+        gpu=GpuSpec(
+            name=spec.device.name,
+            count=spec.device.count,
+            peak_tflops=spec.processor.peak_tflops,
+            bandwidth_gb_s=gb_s,
+            compute_utilisation=spec.processor.compute_utilisation,
+            memory_utilisation=share,
+            norm=vector,
+            activation=vector,
+            source=f"{spec.device.source}; {spec.processor.source}",
+        ),
         memory=StackSpec(stacks_per_gpu=1, stack_gib=gib, reserved_gib_per_gpu=0, source=spec.device.source),
-        parallelism=spec.parallelism, link=spec.link, energy=spec.energy)
+        parallelism=spec.parallelism,
+        link=spec.link,
+        energy=spec.energy,
+    )
 
 
 class CxlPnmSystem(GpuSystem):
@@ -84,13 +97,25 @@ class CxlPnmSystem(GpuSystem):
             "bandwidth": Assumption(
                 f"a stream of whole rows reaches {100 * gpu.memory_utilisation:.1f} % of the {gpu.bandwidth_gb_s:.0f} GB/s "
                 f"of {self.memory.name} in its timing, {'with' if self.own.device.refresh else 'without'} refresh",
-                gpu.memory_utilisation, self.own.device.source),
-            "attention": Assumption("the processor attends: K and V are read once per group of query heads, and scores "
-                                    "stay on chip", "fused"),
-            "processor": Assumption(f"a peak of {processor.peak_tflops:g} TFLOPS, of which products reach "
-                                    f"{processor.compute_utilisation:g}: not published",
-                                    processor.model_dump(exclude={"source"}), processor.source),
-            "links": Assumption("bandwidth and latency of the links are not published", self.own.link.both_ways_gb_s,
-                                self.own.link.source),
-            "energy": Assumption("energies of the device are not published", self.own.energy.dram_pj_per_byte,
-                                 self.own.energy.source)}
+                gpu.memory_utilisation,
+                self.own.device.source,
+            ),
+            "attention": Assumption(
+                "the processor attends: K and V are read once per group of query heads, and scores stay on chip",
+                "fused",
+            ),
+            "processor": Assumption(
+                f"a peak of {processor.peak_tflops:g} TFLOPS, of which products reach "
+                f"{processor.compute_utilisation:g}: not published",
+                processor.model_dump(exclude={"source"}),
+                processor.source,
+            ),
+            "links": Assumption(
+                "bandwidth and latency of the links are not published",
+                self.own.link.both_ways_gb_s,
+                self.own.link.source,
+            ),
+            "energy": Assumption(
+                "energies of the device are not published", self.own.energy.dram_pj_per_byte, self.own.energy.source
+            ),
+        }

@@ -112,8 +112,11 @@ class Description(Generic[Spec]):
             If a value does not satisfy the schema.
         """
         own, base = apart(changes, self.gpus is not None)
-        return replace(self, spec=_changed(self.spec, own, self.name),
-                       gpus=None if self.gpus is None else _changed(self.gpus, base, self.name))
+        return replace(
+            self,
+            spec=_changed(self.spec, own, self.name),
+            gpus=None if self.gpus is None else _changed(self.gpus, base, self.name),
+        )
 
     def path(self, name: str) -> Path:
         """Path of a file that the system's own file names. A relative path begins at the folder of the system's own

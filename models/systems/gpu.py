@@ -49,10 +49,18 @@ class GpuCpuSystem(GpuPlatform):
         if host is None:
             raise ConfigError(f"{self.name}: the GPU system '{description.spec.base}' has no group 'host'; dgx has one")
         self.own, self.host = description.spec, host
-        like = self.spec.gpu.model_copy(update={
-            "rule": "attacc-simulator", "gemm": None, "attention": None,
-            "peak_tflops": host.peak_tflops, "bandwidth_gb_s": host.bandwidth_gb_s, "tiles": host.tiles,
-            "compute_utilisation": host.compute_utilisation, "memory_utilisation": host.memory_utilisation})
+        like = self.spec.gpu.model_copy(
+            update={
+                "rule": "attacc-simulator",
+                "gemm": None,
+                "attention": None,
+                "peak_tflops": host.peak_tflops,
+                "bandwidth_gb_s": host.bandwidth_gb_s,
+                "tiles": host.tiles,
+                "compute_utilisation": host.compute_utilisation,
+                "memory_utilisation": host.memory_utilisation,
+            }
+        )
         self.processor = Roofline(like, self.spec.link, self.spec.energy, waves=False)
         #: GPUs that share a processor.
         self.sharing = 1.0 if self.own.quirks else self.spec.gpu.count / host.sockets
@@ -63,10 +71,14 @@ class GpuCpuSystem(GpuPlatform):
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         score, context = (op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention")
         own, others, size = model.heads // self.tp, max(model.kv_heads // self.tp, 1), model.dtype_bytes
-        return {"attention_send": self._moved(micro.size * model.columns(own + 2 * others) * size),
-                **{name: Cost(cost.time_s * self.sharing)
-                   for name, cost in self.processor.attention(score, context, micro.size).items()},
-                "attention_receive": self._moved(micro.size * model.columns(own) * size)}
+        return {
+            "attention_send": self._moved(micro.size * model.columns(own + 2 * others) * size),
+            **{
+                name: Cost(cost.time_s * self.sharing)
+                for name, cost in self.processor.attention(score, context, micro.size).items()
+            },
+            "attention_receive": self._moved(micro.size * model.columns(own) * size),
+        }
 
     def _moved(self, count: float) -> Cost:
         return Cost(count * self.sharing / (self.host.both_ways_gb_s * 1e9 / 2))
@@ -80,7 +92,14 @@ class GpuCpuSystem(GpuPlatform):
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {
             "attention": Assumption(
-                "attention is on the host: " + ("each GPU has one of its processors to itself" if self.own.quirks else
-                                                f"{self.sharing:g} GPUs share each of its processors"),
-                self.sharing, self.own.source),
-            "kv_kept": Assumption("KV is in the host's memory", "all")}
+                "attention is on the host: "
+                + (
+                    "each GPU has one of its processors to itself"
+                    if self.own.quirks
+                    else f"{self.sharing:g} GPUs share each of its processors"
+                ),
+                self.sharing,
+                self.own.source,
+            ),
+            "kv_kept": Assumption("KV is in the host's memory", "all"),
+        }

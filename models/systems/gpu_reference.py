@@ -88,16 +88,25 @@ def _model(name: str) -> str:
     return re.sub(r"^llama(\d)", r"llama-\1", name.lower())
 
 
-def compare_runs(system: GpuSystem, runs: list[Run], records: RecordSource,
-                 progress: Callable[[str], None] = lambda text: None) -> list[dict[str, Any]]:
+def compare_runs(
+    system: GpuSystem, runs: list[Run], records: RecordSource, progress: Callable[[str], None] = lambda text: None
+) -> list[dict[str, Any]]:
     """A row for each run. For each rule it has the seconds of the kernels, their share of the measured time, and the
     milliseconds of host time a step. A run that a rule has no time for says why."""
     rows = []
     for run in runs:
         progress(f"{run.model}, {run.gpus} GPUs, batch {run.batch}")
         by_rule = {rule: _kernels(system, run, rule, records) for rule in RULES}
-        rows.append({"model": run.model, "gpus": run.gpus, "batch": run.batch, "measured_s": run.seconds,
-                     "measured_ms_per_step": run.seconds / OUTPUT * 1e3, "rules": by_rule})
+        rows.append(
+            {
+                "model": run.model,
+                "gpus": run.gpus,
+                "batch": run.batch,
+                "measured_s": run.seconds,
+                "measured_ms_per_step": run.seconds / OUTPUT * 1e3,
+                "rules": by_rule,
+            }
+        )
     return rows
 
 
@@ -105,8 +114,9 @@ def _kernels(system: GpuSystem, run: Run, rule: str, records: RecordSource) -> M
     model, batch = load_model(run.model), run.batch
     out: dict[str, Any] = dict.fromkeys(("prefill_s", "decode_s", "share_of_measured", "host_ms_per_step", "why"))
     try:
-        one = system.changed({"gpu.rule": rule, "gpu.count": run.gpus, "parallelism.tensor": run.gpus,
-                              "parallelism.pipeline": 1})
+        one = system.changed(
+            {"gpu.rule": rule, "gpu.count": run.gpus, "parallelism.tensor": run.gpus, "parallelism.pipeline": 1}
+        )
         one.check_fits(model, PROMPT, batch, OUTPUT)
         served = one.served(model, records)
         prefill_s = served.prefill_seconds(np.full(batch, PROMPT), np.zeros(batch, np.int64))
@@ -114,5 +124,9 @@ def _kernels(system: GpuSystem, run: Run, rule: str, records: RecordSource) -> M
     except ConfigError as error:
         return out | {"why": str(error)}
     whole = prefill_s + decode_s
-    return out | {"prefill_s": prefill_s, "decode_s": decode_s, "share_of_measured": whole / run.seconds,
-                  "host_ms_per_step": (run.seconds - whole) / OUTPUT * 1e3}
+    return out | {
+        "prefill_s": prefill_s,
+        "decode_s": decode_s,
+        "share_of_measured": whole / run.seconds,
+        "host_ms_per_step": (run.seconds - whole) / OUTPUT * 1e3,
+    }

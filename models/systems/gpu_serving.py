@@ -103,8 +103,10 @@ class GpuServed:
         if not self.system.roofline.straight:
             return self._mean_of_table(micro, contexts, steps)
         mean = self._attended(contexts, steps)
-        return micro * np.maximum(mean * self._context_flops / self._flops_per_s,
-                                  (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s)
+        return micro * np.maximum(
+            mean * self._context_flops / self._flops_per_s,
+            (mean * self._context_bytes + self._query_bytes) / self._bytes_per_s,
+        )
 
     def _mean_of_table(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
         """The mean over requests of the attention of a batch with each one's context, where it is no straight line."""
@@ -118,8 +120,12 @@ class GpuServed:
             known = self._attention_memo[micro] = np.concatenate((known, np.asarray(more, float)))
         # Each request reads a window of the table, a block of steps at once.
         block = max(_TABLE_BLOCK // len(contexts), 1)
-        return np.concatenate([known[contexts[:, None] + np.arange(first, min(first + block, steps))].mean(axis=0)
-                               for first in range(0, steps, block)])
+        return np.concatenate(
+            [
+                known[contexts[:, None] + np.arange(first, min(first + block, steps))].mean(axis=0)
+                for first in range(0, steps, block)
+            ]
+        )
 
     def decode_energy_pj(self, contexts: np.ndarray, steps: int) -> dict[str, float]:
         """Energy of ``steps`` decode steps together, by component. Contexts grow by one with each step."""
@@ -144,8 +150,10 @@ class GpuServed:
         """Energy of a prefill, by component. It leaves out the transfer of keys and values to tiers beyond the GPU's
         memory."""
         out: dict[str, float] = {}
-        for name, pj in (*self._prefill_energy(int(tokens.sum()), len(tokens)).items(),
-                         *self._prefill_attention_energy(tokens, past).items()):
+        for name, pj in (
+            *self._prefill_energy(int(tokens.sum()), len(tokens)).items(),
+            *self._prefill_attention_energy(tokens, past).items(),
+        ):
             out[name] = out.get(name, 0.0) + pj
         return out
 
@@ -165,11 +173,21 @@ class GpuServed:
     def _operators_energy(self, what: str, count: int) -> dict[str, float]:
         """Energy of ``count`` tokens through layers and embedding (``body``), or to logits (``head``)."""
         system, model, out = self.system, self.model, dict[str, float]()
-        parts = [(op, 1) for op in head_operators(model, count, system.tp)] if what == "head" else \
-            [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"] \
+        parts = (
+            [(op, 1) for op in head_operators(model, count, system.tp)]
+            if what == "head"
+            else [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"]
             + [(op, 1) for op in embedding_operators(model, count)]
-        costs = [(system.roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else
-                  system.roofline.operator(op), times) for op, times in parts]
+        )
+        costs = [
+            (
+                system.roofline.all_reduce(op.bytes, system.tp)
+                if op.kind == "allreduce"
+                else system.roofline.operator(op),
+                times,
+            )
+            for op, times in parts
+        ]
         if what == "body":
             costs.append((system.roofline.transfer(count * model.hidden_size * model.dtype_bytes), self.pp - 1))
         for cost, times in costs:
@@ -180,8 +198,14 @@ class GpuServed:
     def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
         model, tp = self.model, self.system.tp
         cost = self.system.roofline.prompt_cost(
-            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
-            self.kv_window)
+            model.heads // tp,
+            max(model.kv_heads // tp, 1),
+            model.head_dim,
+            model.dtype_bytes,
+            tokens,
+            past,
+            self.kv_window,
+        )
         return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
 
     def _linear(self, tokens: int, rows: int) -> np.ndarray:
@@ -195,7 +219,9 @@ class GpuServed:
         """Seconds of each stage for layers, embedding and transfers between stages."""
         if tokens not in self._body_memo:
             system, model = self.system, self.model
-            layer = sum(self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention")
+            layer = sum(
+                self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention"
+            )
             out = np.array(self.stages) * layer
             out[0] += sum(self._seconds(op) for op in embedding_operators(model, tokens))
             out[:-1] += system.roofline.transfer_time(tokens * model.hidden_size * model.dtype_bytes)
@@ -246,14 +272,22 @@ class GpuServed:
         return seconds
 
     def _prefill_stage(self, tokens: np.ndarray, past: np.ndarray) -> np.ndarray:
-        return self._linear(int(tokens.sum()), len(tokens)) + np.array(self.stages) * self._prefill_attention(tokens, past)
+        return self._linear(int(tokens.sum()), len(tokens)) + np.array(self.stages) * self._prefill_attention(
+            tokens, past
+        )
 
     def _prefill_attention(self, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of causal attention of one layer."""
         model, tp = self.model, self.system.tp
         return self.system.roofline.prompt_attention(
-            model.heads // tp, max(model.kv_heads // tp, 1), model.head_dim, model.dtype_bytes, tokens, past,
-            self.kv_window)
+            model.heads // tp,
+            max(model.kv_heads // tp, 1),
+            model.head_dim,
+            model.dtype_bytes,
+            tokens,
+            past,
+            self.kv_window,
+        )
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of an iteration that decodes and prefills. Linear layers take the decoding requests and the pieces of
@@ -307,8 +341,9 @@ class GridServed(GpuServed):
         return self._extra_memo[tokens]
 
     def _prefill(self, tokens: np.ndarray, past: np.ndarray, drain: int) -> float:
-        extra = sum(max(self._extra(p + n) - self._extra(p), 0.0)
-                    for n, p in zip(tokens.tolist(), past.tolist(), strict=True))
+        extra = sum(
+            max(self._extra(p + n) - self._extra(p), 0.0) for n, p in zip(tokens.tolist(), past.tolist(), strict=True)
+        )
         return super()._prefill(tokens, past, drain) + extra
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:

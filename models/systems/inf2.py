@@ -108,8 +108,10 @@ class Inf2System(StoragePlatform):
         capacity = super().check_fits(model, context, batch, output_tokens)
         missing = -self.free_host_bytes(model, batch)
         if missing > 0:
-            raise ConfigError(f"{model.name} on {self.name}: the {self.host_bytes} bytes of the host lack {missing} for "
-                              f"weights and the delayed write-back of batch {batch}")
+            raise ConfigError(
+                f"{model.name} on {self.name}: the {self.host_bytes} bytes of the host lack {missing} for "
+                f"weights and the delayed write-back of batch {batch}"
+            )
         return capacity
 
     # Attention -------------------------------------------------------------------------------------------------------
@@ -129,8 +131,11 @@ class Inf2System(StoragePlatform):
     def load_bytes_per_s(self) -> float:
         """Rate at which the DRAM of an accelerator is filled from its flash: of the slowest of flash, links inside of the
         drive, and software."""
-        return min(self.flash_bytes_per_s, self.links.rate(("flash", 0), ("accelerator", 0)),
-                   self.own.attention.path.gb_s * 1e9)
+        return min(
+            self.flash_bytes_per_s,
+            self.links.rate(("flash", 0), ("accelerator", 0)),
+            self.own.attention.path.gb_s * 1e9,
+        )
 
     def busiest(self, model: ModelShape, requests: int) -> int:
         """Shards of the busiest drive."""
@@ -139,8 +144,11 @@ class Inf2System(StoragePlatform):
     def piece_seconds(self, model: ModelShape, attended: Any) -> tuple[Any, Any, Any]:
         """Seconds to load a piece of a shard, to attend to it, and for which its load and its reads occupy the DRAM. Each
         query of a key/value head reads the piece."""
-        token, parts, queries = 2 * model.head_dim * model.dtype_bytes, self.pieces(model, attended), \
-            self.queries_per_head(model)
+        token, parts, queries = (
+            2 * model.head_dim * model.dtype_bytes,
+            self.pieces(model, attended),
+            self.queries_per_head(model),
+        )
         load = self.flash_tokens(model, attended) * token / parts / self.load_bytes_per_s
         least = attended * token / parts / self.dram.channel_bytes_per_s
         clocks = self.accelerator.shard_seconds(attended, model.head_dim) / parts
@@ -150,12 +158,19 @@ class Inf2System(StoragePlatform):
         """Times of a shard of ``attended`` tokens on its drive, and the longest of them."""
         parts = self.pieces(model, attended)
         load, read, least = (float(value * parts) for value in self.piece_seconds(model, attended))
-        stages = {f"{name}_us": float(seconds) * 1e6
-                  for name, seconds in self.accelerator.stages(attended, model.head_dim).items()}
+        stages = {
+            f"{name}_us": float(seconds) * 1e6
+            for name, seconds in self.accelerator.stages(attended, model.head_dim).items()
+        }
         longest = {"load": load, "units": read, "dram": least}
-        return {"preset": self.own.attention.accelerator, "clock_mhz": self.accelerator.unit.config.clock_mhz,
-                "load_us": load * 1e6, **stages, "dram_us": least * 1e6,
-                "bound": max(longest, key=lambda name: longest[name])}
+        return {
+            "preset": self.own.attention.accelerator,
+            "clock_mhz": self.accelerator.unit.config.clock_mhz,
+            "load_us": load * 1e6,
+            **stages,
+            "dram_us": least * 1e6,
+            "bound": max(longest, key=lambda name: longest[name]),
+        }
 
     def drive_seconds(self, model: ModelShape, requests: int, attended: Any) -> Any:
         """Seconds in which the busiest drive attends for one layer. While a piece of its shards is read, the next is
@@ -174,14 +189,25 @@ class Inf2System(StoragePlatform):
             return Cost(np.zeros(np.shape(attended)))
         rows = requests * (attended - 1)
         size, width = model.dtype_bytes, 2 * block.kv_width
-        again = self.sequences.fused(Operator(
-            "x_cache", "gemm", rows, width, block.hidden_size, weight_bytes=width * block.hidden_size * size,
-            activation_bytes=rows * (block.hidden_size + width) * size, flops=block.x_flops(requests, attended),
-            dtype_bytes=size))
+        again = self.sequences.fused(
+            Operator(
+                "x_cache",
+                "gemm",
+                rows,
+                width,
+                block.hidden_size,
+                weight_bytes=width * block.hidden_size * size,
+                activation_bytes=rows * (block.hidden_size + width) * size,
+                flops=block.x_flops(requests, attended),
+                dtype_bytes=size,
+            )
+        )
         own = self.roofline.fused(*(op for op in layer_operators(model, requests, contexts) if op.kind == "attention"))
         load = block.x_read(requests, attended) / self.links.rate(HOST, GPU)
-        energy = {name: again.energy_pj.get(name, 0.0) + own.energy_pj.get(name, 0.0)
-                  for name in {**again.energy_pj, **own.energy_pj}}
+        energy = {
+            name: again.energy_pj.get(name, 0.0) + own.energy_pj.get(name, 0.0)
+            for name in {**again.energy_pj, **own.energy_pj}
+        }
         return Cost(np.maximum(load, again.time_s + own.time_s), energy)
 
     # X-cache ---------------------------------------------------------------------------------------------------------
@@ -202,12 +228,14 @@ class Inf2System(StoragePlatform):
             return Plan(0, "larger")
         at = np.array([tokens], np.int64)
         memory = max(self.free_host_bytes(model, batch), 0) // (
-            model.layers * int(model.attended(tokens)) * block.x_token_bytes)
+            model.layers * int(model.attended(tokens)) * block.x_token_bytes
+        )
         share = int(batch * spec.most_percent // 100)
 
         def balanced(count: int) -> bool:
             return count < batch and float(self.x_cost(model, count, at).time_s[0]) <= float(
-                self.drive_seconds(model, batch - count, np.asarray(model.attended(at)))[0])
+                self.drive_seconds(model, batch - count, np.asarray(model.attended(at)))[0]
+            )
 
         bounds = {"memory": int(memory), "share": share, "balance": largest(balanced)}
         bound = min(bounds, key=lambda name: bounds[name])
@@ -235,30 +263,46 @@ class Inf2System(StoragePlatform):
         send_s, back_s = (self.links.seconds(one) + latency for one in (send, back))
         drive_s, x_cache = self.drive_seconds(model, here, attended), self.x_cost(model, plan.x_requests, contexts)
         writes_s = self.write_seconds(model, here)
-        own = {"attention_send": Cost(send_s), "attention": Cost(drive_s), "attention_return": Cost(back_s),
-               "x_cache": Cost(np.maximum(x_cache.time_s - drive_s, 0), x_cache.energy_pj),
-               "kv_write": Cost(0.0 if policy else writes_s)}
+        own = {
+            "attention_send": Cost(send_s),
+            "attention": Cost(drive_s),
+            "attention_return": Cost(back_s),
+            "x_cache": Cost(np.maximum(x_cache.time_s - drive_s, 0), x_cache.energy_pj),
+            "kv_write": Cost(0.0 if policy else writes_s),
+        }
         chain_s = linear_s + sum(np.asarray(cost.time_s) for cost in own.values())
         share = here * self.flash_tokens(model, attended) * block.kv_token_bytes / len(self.drives)
-        moved = [*send, *back, *self.weight_transfers(model),
-                 *(Transfer(("flash", number), ("accelerator", number), share) for _, number in self.drives),
-                 Transfer(HOST, GPU, block.x_read(plan.x_requests, attended)),
-                 Transfer(GPU, HOST, plan.x_requests * block.x_token_bytes),
-                 *self.between("flash", HOST, block.kv_write(here), back=True)]
+        moved = [
+            *send,
+            *back,
+            *self.weight_transfers(model),
+            *(Transfer(("flash", number), ("accelerator", number), share) for _, number in self.drives),
+            Transfer(HOST, GPU, block.x_read(plan.x_requests, attended)),
+            Transfer(GPU, HOST, plan.x_requests * block.x_token_bytes),
+            *self.between("flash", HOST, block.kv_write(here), back=True),
+        ]
         least_s = np.maximum(self.transfer_seconds(moved), writes_s)
-        return LayerCost({**own, "transfer_wait": Cost(np.maximum(least_s - chain_s, 0))}, moved,
-                         self._notes(model, batch, plan, attended),
-                         {"x_cache_requests": plan.x_requests, "x_cache_bound": plan.bound,
-                          "shards_per_drive": self.busiest(model, here),
-                          "accelerator": self.shard(model, int(attended[-1])),
-                          "dram_pieces": int(np.max(self.pieces(model, attended)))})
+        return LayerCost(
+            {**own, "transfer_wait": Cost(np.maximum(least_s - chain_s, 0))},
+            moved,
+            self._notes(model, batch, plan, attended),
+            {
+                "x_cache_requests": plan.x_requests,
+                "x_cache_bound": plan.bound,
+                "shards_per_drive": self.busiest(model, here),
+                "accelerator": self.shard(model, int(attended[-1])),
+                "dram_pieces": int(np.max(self.pieces(model, attended))),
+            },
+        )
 
     def timeline(self, model: ModelShape, *, context: int, batch: int) -> StepTimeline:
         """GPU, links, and the busiest drive. Its softmax and products fill the time of a read; the rest of that time waits
         for the DRAM. Writes go beside a layer or, without delayed write-back, at its end."""
         contexts = np.array([context], np.int64)
-        linear = {name: float(np.max(cost.time_s)) for name, cost in
-                  self.layer(model, MicroBatch(batch, batch), contexts, attention=False).items()}
+        linear = {
+            name: float(np.max(cost.time_s))
+            for name, cost in self.layer(model, MicroBatch(batch, batch), contexts, attention=False).items()
+        }
         more = self.layer_seconds(model, batch, contexts, sum(linear.values()))
         own = {name: float(np.max(cost.time_s)) for name, cost in more.costs.items()}
         spans: list[Span] = []
@@ -279,8 +323,12 @@ class Inf2System(StoragePlatform):
         self._drive_spans(put, model, batch - plan.x_requests, np.asarray(model.attended(context)), now)
         if plan.x_requests:
             cost = self.x_cost(model, plan.x_requests, contexts)
-            put("GPU", f"keys, values, attention of {plan.x_requests} requests from inputs", float(np.max(cost.time_s)),
-                requests=plan.x_requests)
+            put(
+                "GPU",
+                f"keys, values, attention of {plan.x_requests} requests from inputs",
+                float(np.max(cost.time_s)),
+                requests=plan.x_requests,
+            )
         now += own["attention"] + own["x_cache"]
         put("links", "outputs to the GPU", own["attention_return"])
         now += own["attention_return"]
@@ -294,15 +342,24 @@ class Inf2System(StoragePlatform):
         now += own["transfer_wait"]
         policy = self.write_back(model)
         if policy:
-            put("flash: writes", f"spill, its share of {policy.interval} steps",
-                self.write_seconds(model, batch - plan.x_requests), begun)
+            put(
+                "flash: writes",
+                f"spill, its share of {policy.interval} steps",
+                self.write_seconds(model, batch - plan.x_requests),
+                begun,
+            )
         shown = max(min(model.layers, MAX_SPANS // len(spans)), 1)
         every = [span.later(layer * now, layer=layer) for layer in range(shown) for span in spans]
-        return StepTimeline(f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens", every,
-                            shown, model.layers)
+        return StepTimeline(
+            f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens",
+            every,
+            shown,
+            model.layers,
+        )
 
-    def _drive_spans(self, put: Callable[..., None], model: ModelShape, requests: int, attended: np.ndarray,
-                     start_s: float) -> None:
+    def _drive_spans(
+        self, put: Callable[..., None], model: ModelShape, requests: int, attended: np.ndarray, start_s: float
+    ) -> None:
         """Loads and stages of each piece on the busiest drive, at the pace of :meth:`drive_seconds`."""
         if not requests:
             return
@@ -319,43 +376,71 @@ class Inf2System(StoragePlatform):
             for query in range(queries):
                 for name, seconds in stages.items():
                     took = float(seconds) / parts * stretch
-                    put(f"accelerator: {'softmax' if name == 'softmax' else 'GEMV'}", name, took, at, query=query, **where)
+                    put(
+                        f"accelerator: {'softmax' if name == 'softmax' else 'GEMV'}",
+                        name,
+                        took,
+                        at,
+                        query=query,
+                        **where,
+                    )
                     at += took
 
     def _notes(self, model: ModelShape, batch: int, plan: Plan, attended: np.ndarray) -> list[str]:
         notes = []
         if plan.x_requests:
-            notes.append(f"the GPU attends for {plan.x_requests} of {batch} requests from inputs in the host's memory "
-                         f"(bound: {plan.bound})")
+            notes.append(
+                f"the GPU attends for {plan.x_requests} of {batch} requests from inputs in the host's memory "
+                f"(bound: {plan.bound})"
+            )
         if plan.bound == "larger":
             block = Block.of(model)
-            notes.append(f"no X-cache: an input of a block has {block.x_token_bytes} bytes, keys and values of a token "
-                         f"have {block.kv_token_bytes}")
+            notes.append(
+                f"no X-cache: an input of a block has {block.x_token_bytes} bytes, keys and values of a token "
+                f"have {block.kv_token_bytes}"
+            )
         pieces = int(np.max(self.pieces(model, attended)))
         if pieces > 1:
             notes.append(f"keys and values of a head pass the DRAM of a drive in {pieces} pieces")
         most, longest = self.accelerator.unit.config.max_tokens, int(np.max(attended))
         if longest > most:
-            notes.append(f"a row of {longest} tokens is longer than the {most} that an accelerator takes; its clocks go on "
-                         "in a straight line")
+            notes.append(
+                f"a row of {longest} tokens is longer than the {most} that an accelerator takes; its clocks go on "
+                "in a straight line"
+            )
         return notes
 
     def assumptions(self) -> dict[str, Assumption]:
         spec = self.own
-        policy = f"the host keeps new keys and values for {spec.writeback.interval} steps" if spec.writeback.delayed else \
-            f"each step waits for its writes, {spec.writeback.write_us:g} us each"
+        policy = (
+            f"the host keeps new keys and values for {spec.writeback.interval} steps"
+            if spec.writeback.delayed
+            else f"each step waits for its writes, {spec.writeback.write_us:g} us each"
+        )
         return super().assumptions() | {
             "attention": Assumption(
                 f"an accelerator takes the clocks of inf2-accelerator {spec.attention.accelerator} at "
                 f"{self.accelerator.unit.config.clock_mhz:g} MHz, or the time of its DRAM if it is longer",
-                spec.attention.accelerator, spec.attention.source),
-            "drive_path": Assumption(f"{spec.attention.path.name} bring {spec.attention.path.gb_s:g} GB/s in each drive",
-                                     spec.attention.path.gb_s, spec.attention.path.source),
+                spec.attention.accelerator,
+                spec.attention.source,
+            ),
+            "drive_path": Assumption(
+                f"{spec.attention.path.name} bring {spec.attention.path.gb_s:g} GB/s in each drive",
+                spec.attention.path.gb_s,
+                spec.attention.path.source,
+            ),
             "writeback": Assumption(policy, spec.writeback.model_dump(exclude={"source"}), spec.writeback.source),
             "x_cache": Assumption(
-                "no inputs are kept" if spec.x_cache.use == "off" else
-                "the GPU computes keys and values of some requests again from inputs in the host's memory, of "
+                "no inputs are kept"
+                if spec.x_cache.use == "off"
+                else "the GPU computes keys and values of some requests again from inputs in the host's memory, of "
                 f"{spec.x_cache.most_percent:g} % at most, while the drives attend for the others",
-                spec.x_cache.model_dump(exclude={"source"}), spec.x_cache.source),
-            "shards": Assumption("requests and heads are dealt to the drives as evenly as can be", True,
-                                 "INF2 section 4 (over the batch, then over heads)")}
+                spec.x_cache.model_dump(exclude={"source"}),
+                spec.x_cache.source,
+            ),
+            "shards": Assumption(
+                "requests and heads are dealt to the drives as evenly as can be",
+                True,
+                "INF2 section 4 (over the batch, then over heads)",
+            ),
+        }

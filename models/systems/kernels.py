@@ -52,10 +52,12 @@ class Kernels:
     def __init__(self, name: str, file: KernelFile) -> None:
         self.name, self.file = name, file
         self._axes: dict[str, list[np.ndarray]] = {
-            operator: [np.array(points) for points in table.axes.values()] for operator, table in file.tables.items()}
+            operator: [np.array(points) for points in table.axes.values()] for operator, table in file.tables.items()
+        }
         self._times: dict[str, dict[tuple[int, ...], np.ndarray]] = {
             operator: {shape: np.array(grid, float) * 1e-6 for shape, grid in table.shapes()}
-            for operator, table in file.tables.items()}
+            for operator, table in file.tables.items()
+        }
         if "gemm" in self._times:
             self._matrices = np.array(list(self._times["gemm"]))
             self._rows = np.array(list(self._times["gemm"].values()))
@@ -113,10 +115,14 @@ class Kernels:
 
     def _bound(self, m: int, n: Any, k: Any) -> Any:
         """Least time of a product by the peak and the bandwidth of the file."""
-        return np.maximum(2.0 * m * n * k / (self.file.peak_tflops * 1e12),
-                          2.0 * (m * k + n * k + m * n) / (self.file.bandwidth_gb_s * 1e9))
+        return np.maximum(
+            2.0 * m * n * k / (self.file.peak_tflops * 1e12),
+            2.0 * (m * k + n * k + m * n) / (self.file.bandwidth_gb_s * 1e9),
+        )
 
-    def decode_attention(self, batch: int, contexts: np.ndarray, heads: int, kv_heads: int, head_dim: int) -> np.ndarray:
+    def decode_attention(
+        self, batch: int, contexts: np.ndarray, heads: int, kv_heads: int, head_dim: int
+    ) -> np.ndarray:
         """Times of attention of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``. Requests
         beyond the largest number measured at that context run in several calls."""
         return self._attention("attention_decode", batch, contexts, (heads, kv_heads, head_dim))
@@ -138,11 +144,17 @@ class Kernels:
             both = grid[:, [left, right]]
             known = _filled(both.sum(axis=1))
             if not known:
-                raise self._gap(operator, shape, f"batch {batch}, {OPERATORS[operator].axes[1]} {int(asked[here].min())}",
-                                "has a hole there")
+                raise self._gap(
+                    operator,
+                    shape,
+                    f"batch {batch}, {OPERATORS[operator].axes[1]} {int(asked[here].min())}",
+                    "has a hole there",
+                )
             calls, rest = divmod(batch, int(batches[known - 1])) if batch > batches[known - 1] else (0, batch)
-            ends = [calls * one[known - 1] + (np.interp(rest, batches[:known], one[:known]) if rest else 0.0)
-                    for one in both.T]
+            ends = [
+                calls * one[known - 1] + (np.interp(rest, batches[:known], one[:known]) if rest else 0.0)
+                for one in both.T
+            ]
             out[here] = np.interp(asked[here], points[[left, right]], ends) if left != right else ends[0]
         return out
 
@@ -162,9 +174,15 @@ class Kernels:
     def _grid(self, operator: str, shape: tuple[int, ...]) -> np.ndarray:
         table = self._table(operator)
         if shape not in table:
-            near = sorted(table, key=lambda other: sum(abs(np.log(a / b)) for a, b in zip(other, shape, strict=True)))[:3]
-            raise self._gap(operator, shape, "", "was not measured; the nearest are "
-                            + ", ".join(" x ".join(map(str, each)) for each in near))
+            near = sorted(table, key=lambda other: sum(abs(np.log(a / b)) for a, b in zip(other, shape, strict=True)))[
+                :3
+            ]
+            raise self._gap(
+                operator,
+                shape,
+                "",
+                "was not measured; the nearest are " + ", ".join(" x ".join(map(str, each)) for each in near),
+            )
         return table[shape]
 
     def _along(self, operator: str, axis: int, value: int, shape: tuple[int, ...]) -> tuple[int, int, float]:
@@ -175,7 +193,9 @@ class Kernels:
         return _between(points, value)
 
     def _gap(self, operator: str, shape: tuple[int, ...], point: str, why: str) -> KernelGap:
-        what = f"{' x '.join(OPERATORS[operator].shape)} = {' x '.join(map(str, shape))}" + (f", {point}" if point else "")
+        what = f"{' x '.join(OPERATORS[operator].shape)} = {' x '.join(map(str, shape))}" + (
+            f", {point}" if point else ""
+        )
         return KernelGap(f"kernel records {self.name}: {operator} with {what} {why}")
 
 

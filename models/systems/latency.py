@@ -70,8 +70,16 @@ class GridLatency:
         batch, tokens = len(contexts), int(np.sum(attended))
         if tokens > self.kv_capacity_tokens:
             capacity = self.system.capacity(self.model, -(-tokens // batch), batch, 1)
-            raise ConfigError(self.system.too_large(self.model, -(-tokens // batch), batch, 1, capacity,
-                                                     capacity.weight_bytes_per_device + capacity.kv_bytes_per_device))
+            raise ConfigError(
+                self.system.too_large(
+                    self.model,
+                    -(-tokens // batch),
+                    batch,
+                    1,
+                    capacity,
+                    capacity.weight_bytes_per_device + capacity.kv_bytes_per_device,
+                )
+            )
         # In whole numbers: the order of the contexts does not matter
         spread = math.sqrt(max(batch * int(np.sum(np.square(attended, dtype=np.int64))) - tokens * tokens, 0)) / tokens
         attention, least = self._between(batch, tokens, spread)
@@ -89,12 +97,15 @@ class GridLatency:
         least, values = 0.0, list[tuple[float, float]]()
         for count, weight_b in ((low_b, 1 - part_b), (high_b, part_b)):
             for step, weight_s in ((low_s, 1 - part_s), (low_s + 1, part_s)):
-                points = [(weight, *self._at(count, size, step)) for size, weight in
-                          ((low_t, 1 - part_t), (high_t, part_t)) if weight and weight_b * weight_s]
+                points = [
+                    (weight, *self._at(count, size, step))
+                    for size, weight in ((low_t, 1 - part_t), (high_t, part_t))
+                    if weight and weight_b * weight_s
+                ]
                 if points:
                     values.append((weight_b * weight_s, sum(weight * attention for weight, attention, _ in points)))
                     least += weight_b * weight_s * sum(weight * one for weight, _, one in points)
-        if any(value <= 0 for _, value in values):     # fully hidden: no logarithm
+        if any(value <= 0 for _, value in values):  # fully hidden: no logarithm
             return sum(weight * value for weight, value in values), least
         total = 0.0
         for weight, value in values:
@@ -133,8 +144,14 @@ class GridLatency:
             cost = roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else roofline.operator(op)
             layer += float(cost.time_s)
         layer += roofline.prompt_attention(
-            model.heads // system.tp, max(model.kv_heads // system.tp, 1), model.head_dim, model.dtype_bytes,
-            np.array([tokens]), np.array([0]), model.sliding_window)
+            model.heads // system.tp,
+            max(model.kv_heads // system.tp, 1),
+            model.head_dim,
+            model.dtype_bytes,
+            np.array([tokens]),
+            np.array([0]),
+            model.sliding_window,
+        )
         layer = max(layer, system.kv_write_seconds(model, tokens))
         ends = [*embedding_operators(model, tokens), *head_operators(model, 1, system.tp)]
         total = layer * model.layers + sum(float(roofline.operator(op).time_s) for op in ends)
@@ -177,7 +194,7 @@ def bracket(value: int, step: float, most: int) -> tuple[int, int, float]:
     if low > value:
         exponent -= 1
         low = max(1, round(step**exponent))
-    while low >= (high := min(round(step**(exponent + 1)), most)) and high < most:
+    while low >= (high := min(round(step ** (exponent + 1)), most)) and high < most:
         exponent += 1
     if value <= low or high <= low:
         return low, low, 0.0

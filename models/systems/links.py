@@ -81,8 +81,9 @@ class LinkTree:
         while name != ROOT:
             edge = self.edges[self._known(name)]
             if not 0 <= number < self.places[name]:
-                raise ConfigError(f"{self.where}: there are {self.places[name]} nodes '{name}', none has the number "
-                                  f"{number}")
+                raise ConfigError(
+                    f"{self.where}: there are {self.places[name]} nodes '{name}', none has the number {number}"
+                )
             out.append((name, number))
             name, number = edge.below, number // edge.count
         return out
@@ -91,8 +92,9 @@ class LinkTree:
         """Links between two nodes, each as the node at its lower end and the direction."""
         up, down = self._up(source), self._up(target)
         shared = set(up) & set(down)
-        return [(node, UP) for node in up if node not in shared] + \
-            [(node, DOWN) for node in reversed(down) if node not in shared]
+        return [(node, UP) for node in up if node not in shared] + [
+            (node, DOWN) for node in reversed(down) if node not in shared
+        ]
 
     def rate(self, source: Node, target: Node) -> float:
         """Bytes per second of one transfer alone: of the slowest link on its path."""
@@ -131,8 +133,9 @@ class LinkTree:
         """
         there = self.places[self._known(name)]
         if not 1 <= count <= there:
-            raise ConfigError(f"{self.where}: {count} {name}{'s' if count != 1 else ''}: the links have ports for 1 to "
-                              f"{there}")
+            raise ConfigError(
+                f"{self.where}: {count} {name}{'s' if count != 1 else ''}: the links have ports for 1 to {there}"
+            )
         factors, above = [], name
         while above != ROOT:
             factors.append(self.edges[above].count)

@@ -79,8 +79,9 @@ class AttentionTime:
 
 
 @lru_cache(maxsize=1 << 14)
-def pipelined(turns: int, score: float, softmax: float, context: float, beside: float = 0.0, last: float = 0.0,
-              sent: float = 0.0) -> float:
+def pipelined(
+    turns: int, score: float, softmax: float, context: float, beside: float = 0.0, last: float = 0.0, sent: float = 0.0
+) -> float:
     """Seconds of ``turns`` heads one after the other. Channels do scores one head ahead of contexts. The hub does the
     softmax of a head when its scores are there, and the head's context waits for its softmax. The hub sums partial
     contexts for ``beside`` seconds while the context is made, and for ``last`` seconds afterwards. A softmax stands
@@ -199,7 +200,9 @@ class AttentionUnit:
         chunk = max(self.spec.allocation.chunk_tokens // parts, self.module.lanes)
         return min(self.module.row, 1 << (chunk.bit_length() - 1))
 
-    def operators(self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1) -> tuple[Score, Context]:
+    def operators(
+        self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1
+    ) -> tuple[Score, Context]:
         """Score and context of ``together`` heads at once."""
         shape, double = (model.head_dim, group, heads, together), self.spec.features.ping_pong
         score = Score(self.module, self.partition, tokens, *shape, double=double)
@@ -235,13 +238,15 @@ class AttentionUnit:
             operators = self.operators(model, heads, group, tokens, together)
             score, context = (self.time(op) for op in operators)
             softmax = self.hub_seconds("SOFTMAX", tokens, together * group)
-            beside, last = (sum(self.hub_seconds("EWADD", words * self.module.lanes, times) for times, words in sums)
-                            for sums in operators[1].sums)
+            beside, last = (
+                sum(self.hub_seconds("EWADD", words * self.module.lanes, times) for times, words in sums)
+                for sums in operators[1].sums
+            )
             score_s, context_s = score_s + turns * score.seconds, context_s + turns * context.seconds
             softmax_s, sums_s = softmax_s + turns * softmax, sums_s + turns * (beside + last)
             # Token-parallel: one request after the other, whatever the context of each.
             times, each = (requests, heads) if self.partition == "token" else (1, turns)
-            sent = context.inputs / clock_hz(self.hub.config)     # the registers have one port to read
+            sent = context.inputs / clock_hz(self.hub.config)  # the registers have one port to read
             total += times * pipelined(each, score.seconds, softmax, context.seconds, beside, last, sent)
             for timed in (score, context):
                 for name, value in timed.energy_pj.items():
@@ -271,8 +276,10 @@ class AttentionUnit:
         """Notes for the reader of a result."""
         out = []
         if self.partition == "head" and requests * heads % self.module.channels:
-            out.append(f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
-                       "some channels are idle")
+            out.append(
+                f"{requests * heads} heads on {self.module.channels} channels of a module, one channel each: "
+                "some channels are idle"
+            )
         for unit in self.measured:
             if unit.below_target:
                 out.append(f"{unit.unit.name} {unit.below_target}")
@@ -296,30 +303,51 @@ class AttentionUnit:
         out = {
             "attention": Assumption(
                 "attention: programs of commands on the AiM memory, each operator from closed rows; a module's channels "
-                "are in lock step and share one input path", "programs", spec.module.source),
+                "are in lock step and share one input path",
+                "programs",
+                spec.module.source,
+            ),
             "partition": Assumption(
-                "keys by token, values by head dimension over all channels" if f.token_parallel else
-                "a request's head in one channel, 16 heads at a time", self.partition, f.source),
+                "keys by token, values by head dimension over all channels"
+                if f.token_parallel
+                else "a request's head in one channel, 16 heads at a time",
+                self.partition,
+                f.source,
+            ),
             "buffers": Assumption(
                 "two sets of buffers: host and units work beside each other, without changes of mode; a set changes hands "
-                "in the time of a change of mode" if f.ping_pong else
-                "one set of buffers: input, product and result one after the other, with changes of mode between",
-                2 if f.ping_pong else 1, f.source),
+                "in the time of a change of mode"
+                if f.ping_pong
+                else "one set of buffers: input, product and result one after the other, with changes of mode between",
+                2 if f.ping_pong else 1,
+                f.source,
+            ),
             "hub": Assumption(
                 f"softmax, norms, element-wise work and sums of partial results take the measured clocks of pim-hub at "
                 f"{hub.clock_mhz:g} MHz; softmax and sums beside products that do not wait for them",
-                {"clock_mhz": hub.clock_mhz}, spec.hub.source),
-            "activation_functions": Assumption("activation functions are the channels' tables, as results are read",
-                                               "tables"),
-            "allocation": Assumption(f"room for keys and values is {self.room()}",
-                                     {"lazy": f.lazy_allocation, "tokens": self.block_tokens}, spec.allocation.source),
-            "refresh": Assumption("refresh " + ("is" if self.refresh else "is not") + " part of the timing", self.refresh),
+                {"clock_mhz": hub.clock_mhz},
+                spec.hub.source,
+            ),
+            "activation_functions": Assumption(
+                "activation functions are the channels' tables, as results are read", "tables"
+            ),
+            "allocation": Assumption(
+                f"room for keys and values is {self.room()}",
+                {"lazy": f.lazy_allocation, "tokens": self.block_tokens},
+                spec.allocation.source,
+            ),
+            "refresh": Assumption(
+                "refresh " + ("is" if self.refresh else "is not") + " part of the timing", self.refresh
+            ),
         }
         if self.dispatcher is not None:
             clock = self.dispatcher.config.clock_mhz
             out["dispatcher"] = Assumption(
                 f"commands are issued as fast as dpa-dispatcher was measured to at {clock:g} MHz; a program a layer and "
-                "request", {"clock_mhz": clock}, spec.dispatcher.source)
+                "request",
+                {"clock_mhz": clock},
+                spec.dispatcher.source,
+            )
         return out
 
 
@@ -360,8 +388,9 @@ class LolPimSystem(System):
         nodes, rest = divmod(gigabytes, 64)
         if rest or not nodes:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed({"node.nodes": nodes, "parallelism.tensor": nodes * self.spec.node.modules,
-                             "parallelism.pipeline": 1})
+        return self.changed(
+            {"node.nodes": nodes, "parallelism.tensor": nodes * self.spec.node.modules, "parallelism.pipeline": 1}
+        )
 
     @property
     def records(self) -> list[Record]:
@@ -379,11 +408,15 @@ class LolPimSystem(System):
 
     def check(self, model: ModelShape) -> None:
         if self.tp * self.pp != self.modules:
-            raise ConfigError(f"{self.name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules")
+            raise ConfigError(
+                f"{self.name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules"
+            )
         super().check(model)
         if model.dtype_bytes != 2:
-            raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
-                              f"({model.dtype_bytes} bytes)")
+            raise ConfigError(
+                f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
+                f"({model.dtype_bytes} bytes)"
+            )
 
     def check_tensor(self, model: ModelShape) -> None:
         if self.tp <= model.heads:
@@ -391,14 +424,19 @@ class LolPimSystem(System):
             return
         sharing, here = self.sharing(model), self.spec.node.modules
         if self.tp % model.heads:
-            raise ConfigError(f"tensor parallelism of {self.tp} is no multiple of the model's {model.heads} attention "
-                              "heads")
+            raise ConfigError(
+                f"tensor parallelism of {self.tp} is no multiple of the model's {model.heads} attention heads"
+            )
         if max(sharing, here) % min(sharing, here):
-            raise ConfigError(f"tensor parallelism of {self.tp} gives a head {sharing} modules, neither a part nor a "
-                              f"multiple of a node's {here}")
+            raise ConfigError(
+                f"tensor parallelism of {self.tp} gives a head {sharing} modules, neither a part nor a "
+                f"multiple of a node's {here}"
+            )
         if model.head_dim % sharing:
-            raise ConfigError(f"tensor parallelism of {self.tp} gives a head {sharing} modules, which do not divide its "
-                              f"{model.head_dim} dimensions")
+            raise ConfigError(
+                f"tensor parallelism of {self.tp} gives a head {sharing} modules, which do not divide its "
+                f"{model.head_dim} dimensions"
+            )
         model.ffn_share(self.tp)
         self._whole_heads(model)
 
@@ -431,15 +469,22 @@ class LolPimSystem(System):
         return out
 
     def head_gemv(self, model: ModelShape, vectors: int = 1) -> Gemv:
-        return Gemv(self.module, model.hidden_size, -(-model.vocab_size // self.tp), vectors,
-                    double=self.spec.features.ping_pong)
+        return Gemv(
+            self.module,
+            model.hidden_size,
+            -(-model.vocab_size // self.tp),
+            vectors,
+            double=self.spec.features.ping_pong,
+        )
 
     def weight_bytes(self, model: ModelShape) -> list[int]:
         """Bytes of weights on a module of each stage. Weights take whole rows of all its banks."""
         rows = sum(gemv.rows for _, gemv in self.gemvs(model))
         head = self.head_gemv(model).rows if self.spec.features.lm_head else 0
-        return [(layers * rows + (head if stage == self.pp - 1 else 0)) * self.module.step_bytes
-                for stage, layers in enumerate(self.stages(model))]
+        return [
+            (layers * rows + (head if stage == self.pp - 1 else 0)) * self.module.step_bytes
+            for stage, layers in enumerate(self.stages(model))
+        ]
 
     # Links -----------------------------------------------------------------------------------------------------------
 
@@ -448,8 +493,14 @@ class LolPimSystem(System):
         node = self.spec.node
         inside = min(self.tp, node.modules)
         between = -(-self.tp // node.modules)
-        return 2 * count * ((inside - 1) / inside / (self.spec.module.interface_gb_s * 1e9) +
-                            (between - 1) / between / (node.link_gb_s * 1e9))
+        return (
+            2
+            * count
+            * (
+                (inside - 1) / inside / (self.spec.module.interface_gb_s * 1e9)
+                + (between - 1) / between / (node.link_gb_s * 1e9)
+            )
+        )
 
     def exchange_seconds(self, model: ModelShape, requests: int) -> float:
         """Seconds in which the modules that share a head bring queries, keys and values of ``requests`` requests to each
@@ -458,8 +509,10 @@ class LolPimSystem(System):
         sharing, node = self.sharing(model), self.spec.node
         each = requests * 4 * model.head_dim * model.dtype_bytes
         nodes = max(sharing // node.modules, 1)
-        return each * ((sharing - 1) / sharing / (self.spec.module.interface_gb_s * 1e9) +
-                       node.modules * (nodes - 1) / nodes / (node.link_gb_s * 1e9))
+        return each * (
+            (sharing - 1) / sharing / (self.spec.module.interface_gb_s * 1e9)
+            + node.modules * (nodes - 1) / nodes / (node.link_gb_s * 1e9)
+        )
 
     def hop_seconds(self, stage: int, count: int) -> float:
         """Seconds to send ``count`` bytes from a stage to the next. The host's transfer from the last stage to the
@@ -480,10 +533,14 @@ class LolPimSystem(System):
         out = dict(self._linear(model, vectors))
         size = vectors * model.hidden_size * model.dtype_bytes
         exposed = attention.total - attention.append - channels
-        busy = self.tp / self.sharing(model) * vectors / requests      # modules' worth of work
+        busy = self.tp / self.sharing(model) * vectors / requests  # modules' worth of work
         energy = {name: value * busy for name, value in attention.energy_pj.items()}
-        own = {"kv_append": Cost(attention.append), "attention_score": Cost(attention.score),
-               "softmax": Cost(exposed), "attention_context": Cost(attention.context, energy)}
+        own = {
+            "kv_append": Cost(attention.append),
+            "attention_score": Cost(attention.score),
+            "softmax": Cost(exposed),
+            "attention_context": Cost(attention.context, energy),
+        }
         if unit.run_seconds is not None:
             own["dispatch"] = Cost(vectors * unit.run_seconds)
         if self.sharing(model) > 1:
@@ -511,7 +568,9 @@ class LolPimSystem(System):
             # The unit's table gives the activation function while results are read; the hub multiplies for a gated
             # one.
             if model.gated:
-                out["ffn_gate_product"] = Cost(vectors * unit.hub_seconds("GPR_MUL", model.intermediate_size // self.tp))
+                out["ffn_gate_product"] = Cost(
+                    vectors * unit.hub_seconds("GPR_MUL", model.intermediate_size // self.tp)
+                )
             out["residuals"] = Cost(vectors * unit.hub_seconds("EWADD", model.hidden_size, 2))
             self._layers[key] = out
         return self._layers[key]
@@ -545,8 +604,10 @@ class LolPimSystem(System):
         """The slowest stage, its number of layers, and its seconds beside them."""
         if (model, vectors) not in self._slowest:
             layer = self.layer_seconds(model, vectors, 1)
-            each = [(layers, sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values()))
-                    for stage, layers in enumerate(self.stages(model))]
+            each = [
+                (layers, sum(float(cost.time_s) for cost in self.ends(model, stage, vectors).values()))
+                for stage, layers in enumerate(self.stages(model))
+            ]
             stage = max(range(self.pp), key=lambda s: each[s][0] * layer + each[s][1])
             self._slowest[model, vectors] = stage, *each[stage]
         return self._slowest[model, vectors]
@@ -575,8 +636,11 @@ class LolPimSystem(System):
     def choose(self, model: ModelShape, batch: int, tokens: int) -> tuple[float, int]:
         """Seconds in which every request of a batch gets a token, and the size of micro-batches that takes the least
         time."""
-        return min((max(self.pp, -(-batch // size)) * self.stage_seconds(model, size, tokens), size)
-                   for size in self.micro_batches(batch) if size <= batch)
+        return min(
+            (max(self.pp, -(-batch // size)) * self.stage_seconds(model, size, tokens), size)
+            for size in self.micro_batches(batch)
+            if size <= batch
+        )
 
     def step_seconds(self, model: ModelShape, contexts: Any) -> float:
         """Seconds of a decode step in which requests attend to ``contexts`` tokens each, in the order of the pipeline."""
@@ -596,8 +660,11 @@ class LolPimSystem(System):
             ahead = np.arange(begin, min(begin + block, steps))
             attended = np.asarray(model.attended(first + ahead[:, None]))
             around = (-(-attended.mean(axis=1) // GRID) * GRID).astype(np.int64)
-            sizes = np.array([self._size(model, batch, int(tokens)) for tokens in around.tolist()]) \
-                if around[0] != around[-1] else np.full(len(ahead), self._size(model, batch, int(around[0])))
+            sizes = (
+                np.array([self._size(model, batch, int(tokens)) for tokens in around.tolist()])
+                if around[0] != around[-1]
+                else np.full(len(ahead), self._size(model, batch, int(around[0])))
+            )
             for size in np.unique(sizes).tolist():
                 out[ahead[sizes == size]] = self._steps(model, attended[sizes == size], size)
         return out
@@ -630,12 +697,14 @@ class LolPimSystem(System):
             held = np.zeros(padded.shape[1:])
             held[places] = 1
             shape = (count, requests, sharing)
-            micro = (padded.reshape(steps, *shape).sum(axis=2) / np.maximum(held.reshape(shape).sum(axis=1), 1)).max(axis=2)
+            micro = (padded.reshape(steps, *shape).sum(axis=2) / np.maximum(held.reshape(shape).sum(axis=1), 1)).max(
+                axis=2
+            )
         slots = np.zeros((steps, max(self.pp, count)))
         slots[:, :count] = layers * micro + ends
         if self.pp >= count:
             return np.asarray(self.pp * slots.max(axis=1), float)
-        around = np.concatenate((slots, slots[:, :self.pp - 1]), axis=1)
+        around = np.concatenate((slots, slots[:, : self.pp - 1]), axis=1)
         windows = np.lib.stride_tricks.sliding_window_view(around, self.pp, axis=1)
         return np.asarray(windows.max(axis=2).sum(axis=1), float)
 
@@ -643,8 +712,10 @@ class LolPimSystem(System):
 
     def _fits(self, model: ModelShape, requests: int, tokens: int) -> bool:
         heads, own = self.heads(model)[0], self.requests(model, requests)
-        return all(self.unit.fits(model, weights, layers, own, heads, tokens)
-                   for weights, layers in zip(self.weight_bytes(model), self.stages(model), strict=True))
+        return all(
+            self.unit.fits(model, weights, layers, own, heads, tokens)
+            for weights, layers in zip(self.weight_bytes(model), self.stages(model), strict=True)
+        )
 
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
         """Memory that the fullest module needs, and the largest batches that fit at ``context`` and at the last
@@ -653,8 +724,13 @@ class LolPimSystem(System):
         weights, stages = self.weight_bytes(model), self.stages(model)
         held = self.requests(model, batch) * self.unit.kv_bytes(model, self.heads(model)[0], last)
         full = max(range(self.pp), key=lambda s: weights[s] + held * stages[s])
-        return Capacity(self.module.bytes, weights[full], held * stages[full],
-                        largest(lambda b: self._fits(model, b, context)), largest(lambda b: self._fits(model, b, last)))
+        return Capacity(
+            self.module.bytes,
+            weights[full],
+            held * stages[full],
+            largest(lambda b: self._fits(model, b, context)),
+            largest(lambda b: self._fits(model, b, last)),
+        )
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
         """Tokens of all requests together that fit beside the weights, in whole chunks or in requests with reserved
@@ -702,20 +778,33 @@ class LolPimSystem(System):
         sharing, own = self.sharing(model), self.requests(model, size)
         notes = self.unit.notes(model, heads, own)
         if size % sharing:
-            notes.append(f"{size} request{'s' if size > 1 else ''} of a micro-batch on the {sharing} modules that share a "
-                         f"head: {sharing - size if size < sharing else own * sharing - size} of {sharing} modules "
-                         + ("have none" if size < sharing else "have one less"))
+            notes.append(
+                f"{size} request{'s' if size > 1 else ''} of a micro-batch on the {sharing} modules that share a "
+                f"head: {sharing - size if size < sharing else own * sharing - size} of {sharing} modules "
+                + ("have none" if size < sharing else "have one less")
+            )
         micro, steps = -(-batch // size), self.pipeline_steps(batch, size)
         if steps > micro:
-            notes.append(f"{micro} micro-batch{'es' if micro > 1 else ''} in {self.pp} stages: {steps - micro} of {steps} "
-                         "steps of the pipeline are bubbles")
+            notes.append(
+                f"{micro} micro-batch{'es' if micro > 1 else ''} in {self.pp} stages: {steps - micro} of {steps} "
+                "steps of the pipeline are bubbles"
+            )
         return Details(
-            attention={"memory": self.memory.name, "partition": self.unit.partition,
-                       "ping_pong": self.spec.features.ping_pong, "kv_heads_per_module": heads, "queries_per_head": group,
-                       "modules_per_head": sharing,
-                       "score_us_per_layer": timed.score * 1e6, "context_us_per_layer": timed.context * 1e6,
-                       "softmax_us_per_layer": timed.softmax * 1e6, "sums_us_per_layer": timed.sums * 1e6,
-                       "kv_append_us_per_layer": timed.append * 1e6}, notes=notes)
+            attention={
+                "memory": self.memory.name,
+                "partition": self.unit.partition,
+                "ping_pong": self.spec.features.ping_pong,
+                "kv_heads_per_module": heads,
+                "queries_per_head": group,
+                "modules_per_head": sharing,
+                "score_us_per_layer": timed.score * 1e6,
+                "context_us_per_layer": timed.context * 1e6,
+                "softmax_us_per_layer": timed.softmax * 1e6,
+                "sums_us_per_layer": timed.sums * 1e6,
+                "kv_append_us_per_layer": timed.append * 1e6,
+            },
+            notes=notes,
+        )
 
     def utilisation_percent(self, model: ModelShape, tokens_per_s: float, context: float) -> float | None:
         nodes = self.modules * self.module.units / NODE_UNITS
@@ -724,17 +813,29 @@ class LolPimSystem(System):
     def assumptions(self) -> dict[str, Assumption]:
         link, lm_head = self.spec.node.link_gb_s, self.spec.features.lm_head
         return self.unit.assumptions() | {
-            "gemm": Assumption("linear layers: one input after the other, each read of the weights serves one request", 1),
+            "gemm": Assumption(
+                "linear layers: one input after the other, each read of the weights serves one request", 1
+            ),
             "parallelism": Assumption(
                 f"{self.tp}-way tensor and {self.pp}-way pipeline parallelism over modules; the host starts all stages "
-                "together", {"tensor": self.tp, "pipeline": self.pp}, self.spec.parallelism.source),
-            "links": Assumption("links have bandwidth and no latency; transfers overlap with nothing",
-                                {"gb_s": link, "latency_us": 0}, self.spec.node.source),
-            "ends": Assumption("embedding is the host's" + ("" if lm_head else ", and so are the output matrix and its "
-                                                                              "time"),
-                               {"lm_head": lm_head}, self.spec.features.source),
-            "left_out": Assumption("decoding in steady state: prefill, sampling, scheduling and host time are not included",
-                                   ("prefill", "sampling", "scheduling", "host time")),
+                "together",
+                {"tensor": self.tp, "pipeline": self.pp},
+                self.spec.parallelism.source,
+            ),
+            "links": Assumption(
+                "links have bandwidth and no latency; transfers overlap with nothing",
+                {"gb_s": link, "latency_us": 0},
+                self.spec.node.source,
+            ),
+            "ends": Assumption(
+                "embedding is the host's" + ("" if lm_head else ", and so are the output matrix and its time"),
+                {"lm_head": lm_head},
+                self.spec.features.source,
+            ),
+            "left_out": Assumption(
+                "decoding in steady state: prefill, sampling, scheduling and host time are not included",
+                ("prefill", "sampling", "scheduling", "host time"),
+            ),
         }
 
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
@@ -747,13 +848,17 @@ class LolPimSystem(System):
         """Message about a batch that does not fit."""
         available = capacity.available_bytes_per_device
         if capacity.weight_bytes_per_device > available:
-            return (f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
-                    f"({capacity.weight_bytes_per_device / GIB:.1f} GiB) on the fullest of {self.modules} modules, "
-                    f"{available} ({available / GIB:.1f} GiB) are there")
+            return (
+                f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
+                f"({capacity.weight_bytes_per_device / GIB:.1f} GiB) on the fullest of {self.modules} modules, "
+                f"{available} ({available / GIB:.1f} GiB) are there"
+            )
         most = capacity.largest_batch_with_output
-        text = (f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
-                f"{capacity.weight_bytes_per_device + capacity.kv_bytes_per_device} bytes on the fullest module, "
-                f"{available} are there")
+        text = (
+            f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
+            f"{capacity.weight_bytes_per_device + capacity.kv_bytes_per_device} bytes on the fullest module, "
+            f"{available} are there"
+        )
         if not self.spec.features.lazy_allocation:
             text += f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"
         return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
@@ -814,8 +919,9 @@ class LolPimHybridSystem(GpuPlatform):
         count, rest = divmod(gigabytes, 128)
         if rest or not count:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed({"node.nodes": count, "gpu.count": count, "parallelism.tensor": count,
-                             "parallelism.pipeline": 1})
+        return self.changed(
+            {"node.nodes": count, "gpu.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1}
+        )
 
     @property
     def records(self) -> list[Record]:
@@ -823,8 +929,10 @@ class LolPimHybridSystem(GpuPlatform):
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         if model.dtype_bytes != 2:
-            raise ConfigError(f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
-                              f"({model.dtype_bytes} bytes)")
+            raise ConfigError(
+                f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
+                f"({model.dtype_bytes} bytes)"
+            )
         self.unit.prepare(records, refresh)
 
     def share(self, model: ModelShape, batch: int) -> tuple[int, int, int]:
@@ -842,11 +950,15 @@ class LolPimHybridSystem(GpuPlatform):
         timed = [self.unit.attention(model, requests, heads, group, int(tokens)) for tokens in chosen]
         count = requests * heads * (2 * group + 2) * model.head_dim * model.dtype_bytes
         busy = batch * max(model.kv_heads // self.tp, 1) / (requests * heads)  # modules' worth of work on a GPU
-        energy = {name: np.interp(values, chosen, [one.energy_pj[name] for one in timed])[where] * busy * self.tp
-                  for name in timed[0].energy_pj}
+        energy = {
+            name: np.interp(values, chosen, [one.energy_pj[name] for one in timed])[where] * busy * self.tp
+            for name in timed[0].energy_pj
+        }
         total = np.interp(values, chosen, [one.total for one in timed])[where]
-        return {"attention": Cost(total, energy),
-                "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9))}
+        return {
+            "attention": Cost(total, energy),
+            "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9)),
+        }
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
         if self.pipelining != "none":
@@ -866,9 +978,13 @@ class LolPimHybridSystem(GpuPlatform):
         requests, heads, _ = self.share(model, batch)
         kv = self.modules_per_gpu * requests * self.unit.kv_bytes(model, heads, last) * layers
         available = weights if fit else self.available_bytes_per_device
-        return Capacity(available + room, weights if fit else weights + room, kv,
-                        largest(lambda b: self.kv_fits(model, b, context)) if fit else 0,
-                        largest(lambda b: self.kv_fits(model, b, last)) if fit else 0)
+        return Capacity(
+            available + room,
+            weights if fit else weights + room,
+            kv,
+            largest(lambda b: self.kv_fits(model, b, context)) if fit else 0,
+            largest(lambda b: self.kv_fits(model, b, last)) if fit else 0,
+        )
 
     def kv_block_tokens(self, model: ModelShape) -> int:
         return self.unit.block_tokens or model.max_context
@@ -877,34 +993,56 @@ class LolPimHybridSystem(GpuPlatform):
         block = self.kv_block_tokens(model)
         return self.capacity(model, block, 1, 1).largest_batch * block
 
-    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                  need: int) -> str:
+    def too_large(
+        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
+    ) -> str:
         weights = max(self.weight_bytes_per_device(model))
         if weights > self.available_bytes_per_device:
-            return (f"{model.name} on {self.name}: the weights need {weights} bytes ({weights / GIB:.1f} GiB) on the "
-                    "fullest GPU, "
-                    f"{self.available_bytes_per_device} ({self.available_bytes_per_device / GIB:.1f} GiB) are there")
-        text = (f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} does not fit "
-                "the modules"
-                + ("" if self.pim.features.lazy_allocation else
-                   f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"))
+            return (
+                f"{model.name} on {self.name}: the weights need {weights} bytes ({weights / GIB:.1f} GiB) on the "
+                "fullest GPU, "
+                f"{self.available_bytes_per_device} ({self.available_bytes_per_device / GIB:.1f} GiB) are there"
+            )
+        text = (
+            f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} does not fit "
+            "the modules"
+            + (
+                ""
+                if self.pim.features.lazy_allocation
+                else f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"
+            )
+        )
         most = capacity.largest_batch_with_output
         return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         requests, heads, group = self.share(model, cost.micro_batch)
         return Details(
-            attention={"memory": self.unit.memory.name, "partition": self.unit.partition,
-                       "ping_pong": self.pim.features.ping_pong, "modules_per_gpu": self.modules_per_gpu,
-                       "requests_per_module": requests, "kv_heads_per_module": heads, "queries_per_head": group},
-            notes=self.unit.notes(model, heads, requests))
+            attention={
+                "memory": self.unit.memory.name,
+                "partition": self.unit.partition,
+                "ping_pong": self.pim.features.ping_pong,
+                "modules_per_gpu": self.modules_per_gpu,
+                "requests_per_module": requests,
+                "kv_heads_per_module": heads,
+                "queries_per_head": group,
+            },
+            notes=self.unit.notes(model, heads, requests),
+        )
 
     def assumptions(self) -> dict[str, Assumption]:
-        return super().assumptions() | self.unit.assumptions() | {
-            "module_transfer": Assumption(
-                "queries, new keys and values, and results cross each module's link"
-                + ("; attention does not overlap with GEMMs" if self.pipelining == "none" else ""),
-                {"gb_s": self.pim.module.interface_gb_s}, self.pim.module.source)}
+        return (
+            super().assumptions()
+            | self.unit.assumptions()
+            | {
+                "module_transfer": Assumption(
+                    "queries, new keys and values, and results cross each module's link"
+                    + ("; attention does not overlap with GEMMs" if self.pipelining == "none" else ""),
+                    {"gb_s": self.pim.module.interface_gb_s},
+                    self.pim.module.source,
+                )
+            }
+        )
 
 
 class HybridServed(GpuServed):

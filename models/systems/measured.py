@@ -30,8 +30,9 @@ _ELEMENT_BYTES = 2
 class MeasuredGpu(Roofline):
     """Costs on ``gpu`` with the times of ``kernels``."""
 
-    def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy, network: Network | None, senders: int,
-                 kernels: Kernels) -> None:
+    def __init__(
+        self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy, network: Network | None, senders: int, kernels: Kernels
+    ) -> None:
         super().__init__(gpu, link, energy, network, senders)
         self.kernels = kernels
 
@@ -52,16 +53,29 @@ class MeasuredGpu(Roofline):
     def attention(self, score: Operator, context: Operator, batch: int) -> dict[str, Cost]:
         self._check_format(score.dtype_bytes)
         contexts = np.maximum(score.n, self.kernels.shortest_context).astype(np.int64)
-        return {"attention": self.fused(score, context).lasting(
-            self.kernels.decode_attention(batch, contexts, *_heads(score, batch)))}
+        return {
+            "attention": self.fused(score, context).lasting(
+                self.kernels.decode_attention(batch, contexts, *_heads(score, batch))
+            )
+        }
 
-    def prompt_cost(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
-                    past: np.ndarray, window: int | None) -> Cost:
+    def prompt_cost(
+        self,
+        heads: int,
+        kv_heads: int,
+        head_dim: int,
+        dtype_bytes: int,
+        tokens: np.ndarray,
+        past: np.ndarray,
+        window: int | None,
+    ) -> Cost:
         self._check_format(dtype_bytes)
         whole = past + tokens
         if window is not None and int(whole.max()) > window:
-            raise KernelGap(f"kernel records {self.kernels.name}: no attention_prefill of {int(whole.max())} tokens with a "
-                            f"window of {window}")
+            raise KernelGap(
+                f"kernel records {self.kernels.name}: no attention_prefill of {int(whole.max())} tokens with a "
+                f"window of {window}"
+            )
 
         def kernel(lengths: np.ndarray) -> np.ndarray:
             return self.kernels.prefill_attention(len(tokens), lengths, heads, kv_heads, head_dim)
@@ -75,8 +89,10 @@ class MeasuredGpu(Roofline):
 
     def _check_format(self, dtype_bytes: int) -> None:
         if dtype_bytes != _ELEMENT_BYTES:
-            raise ConfigError(f"kernel records {self.kernels.name} are of {self.kernels.file.number_format}; the model has "
-                              f"elements of {8 * dtype_bytes} bits")
+            raise ConfigError(
+                f"kernel records {self.kernels.name} are of {self.kernels.file.number_format}; the model has "
+                f"elements of {8 * dtype_bytes} bits"
+            )
 
 
 def _heads(score: Operator, batch: int) -> tuple[Any, Any, Any]:

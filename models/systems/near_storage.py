@@ -53,8 +53,10 @@ class Accelerator:
         """Seconds of the stages of one query and one shard of ``tokens`` tokens, from operands in DRAM that keeps pace:
         see :meth:`JobFigures.job_clocks`."""
         config = self.unit.config
-        return {name: clocks / clock_hz(config)
-                for name, clocks in self.unit.figures.job_clocks(config, tokens, head_dim).items()}
+        return {
+            name: clocks / clock_hz(config)
+            for name, clocks in self.unit.figures.job_clocks(config, tokens, head_dim).items()
+        }
 
     def shard_seconds(self, tokens: Any, head_dim: int) -> Any:
         """Seconds of one query and one shard: the stages one after the other."""

@@ -64,6 +64,7 @@ def pipelined(costs: Mapping[str, Cost], parts: Parts, share: float, *, projecti
 
     ``share`` is one over the heads of a GPU. Times of the parts are what remains on the critical path.
     """
+
     def total(names: Mapping[str, float] | tuple[str, ...]) -> np.ndarray:
         return np.asarray(sum(np.asarray(costs[name].time_s, float) for name in names), float)
 
@@ -87,8 +88,9 @@ def pipelined(costs: Mapping[str, Cost], parts: Parts, share: float, *, projecti
     return out
 
 
-def interleaved(halves: Sequence[Mapping[str, Cost]], attended: Mapping[str, Cost], sizes: Sequence[int]
-                ) -> tuple[dict[str, Cost], dict[str, Cost]]:
+def interleaved(
+    halves: Sequence[Mapping[str, Cost]], attended: Mapping[str, Cost], sizes: Sequence[int]
+) -> tuple[dict[str, Cost], dict[str, Cost]]:
     """Costs of the layer with two sub-batches: while the units attend for one, the GPU works for the other.
 
     Parameters
@@ -110,8 +112,9 @@ def interleaved(halves: Sequence[Mapping[str, Cost]], attended: Mapping[str, Cos
         return linear, {}
     whole = np.asarray(sum(np.asarray(cost.time_s, float) for cost in attended.values()), float)
     own = [sum(np.asarray(cost.time_s, float) for cost in half.values()) for half in halves]
-    left = sum(np.maximum(whole * (size / sum(sizes)) - other, 0.0)
-               for size, other in zip(sizes, reversed(own), strict=True))
+    left = sum(
+        np.maximum(whole * (size / sum(sizes)) - other, 0.0) for size, other in zip(sizes, reversed(own), strict=True)
+    )
     ratio = np.divide(left, whole, out=np.zeros_like(whole), where=whole > 0)
     return linear, {name: cost.lasting(cost.time_s * ratio) for name, cost in attended.items()}
 
@@ -120,8 +123,12 @@ def _sum(costs: Sequence[Cost]) -> Cost:
     """One after the other."""
     first, *others = costs
     for one in others:
-        first = Cost(first.time_s + one.time_s, {key: pj + one.energy_pj[key] for key, pj in first.energy_pj.items()},
-                     {key: pj + one.levels_pj[key] for key, pj in first.levels_pj.items()}, first.compute_bound)
+        first = Cost(
+            first.time_s + one.time_s,
+            {key: pj + one.energy_pj[key] for key, pj in first.energy_pj.items()},
+            {key: pj + one.levels_pj[key] for key, pj in first.levels_pj.items()},
+            first.compute_bound,
+        )
     return first
 
 

@@ -126,12 +126,22 @@ class Node:
         Steps for whose tokens there must be room.
     """
 
-    def __init__(self, system: TieredPimSystem, model: ModelShape, contexts: np.ndarray, growth: int = 8,
-                 source: SparsitySource | None = None) -> None:
+    def __init__(
+        self,
+        system: TieredPimSystem,
+        model: ModelShape,
+        contexts: np.ndarray,
+        growth: int = 8,
+        source: SparsitySource | None = None,
+    ) -> None:
         self.system, self.model = system, model
         place, features = system.pim.placement, system.pim.features
-        self.table = KvTable(system.tier_shapes(model), window=place.window, run_tokens=place.run_tokens,
-                             mapping="activation" if features.kv_mapping else place.unmapped)
+        self.table = KvTable(
+            system.tier_shapes(model),
+            window=place.window,
+            run_tokens=place.run_tokens,
+            mapping="activation" if features.kv_mapping else place.unmapped,
+        )
         self.source = source or system.source()
         attended = np.asarray(model.attended(np.asarray(contexts, np.int64)), np.int64)
         # New tokens find room in the first tier, as they would with requests that come and go.
@@ -164,9 +174,15 @@ class Node:
         if np.all(table.length[self.requests] < table.room[self.requests]):
             self.source.appended(table, table.append(self.requests))
         migration_s, migration_pj = system.migration(self.model, {pair: len(m) for pair, m in moves.items()})
-        return Step(moves={pair: len(m) for pair, m in moves.items()}, migration_s=migration_s,
-                    migration_pj=migration_pj, moving_s=system.moving(self.model, table, moves), active=active,
-                    tokens=table.used(), **timed)
+        return Step(
+            moves={pair: len(m) for pair, m in moves.items()},
+            migration_s=migration_s,
+            migration_pj=migration_pj,
+            moving_s=system.moving(self.model, table, moves),
+            active=active,
+            tokens=table.used(),
+            **timed,
+        )
 
     def time_only(self) -> dict[str, TierTimes]:
         """Times of the tiers for the next activation; nothing moves."""
@@ -178,7 +194,7 @@ class Node:
         if not self.source.weighs:
             return
         decay = np.float32(self.system.pim.scheduling.decay)
-        importance = self.table.importance[:self.table.size]
+        importance = self.table.importance[: self.table.size]
         importance *= 1 - decay
         importance[activation.active] += decay if activation.scores is None else decay * activation.scores
 
@@ -200,41 +216,68 @@ class TieredPimSystem(GpuPlatform):
         self.layouts: list[TierFormat] = []
         for tier, memory in zip(spec.tiers, self.memories, strict=True):
             if spec.links.at(tier.name) is None and tier is not spec.tiers[0]:
-                raise ConfigError(f"{name}: tier '{tier.name}' is not the GPU's own memory and needs a link of its name in "
-                                  "links.edges")
+                raise ConfigError(
+                    f"{name}: tier '{tier.name}' is not the GPU's own memory and needs a link of its name in "
+                    "links.edges"
+                )
             layout = TIERS[tier.layout]
             if layout.groups % tier.lockstep:
-                raise ConfigError(f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
-                                  f"{layout.groups} groups of a channel")
+                raise ConfigError(
+                    f"{name}: tier '{tier.name}': lockstep {tier.lockstep} does not divide its "
+                    f"{layout.groups} groups of a channel"
+                )
             layout = together(layout, tier.lockstep).model_copy(update={"channels": tier.channels_per_device})
-            if (layout.row_bytes, layout.rows, layout.access_bytes) != \
-                    (memory.row_bytes, memory.rows, memory.column_bytes):
-                raise ConfigError(f"{name}: tier '{tier.name}': {memory.name} has {memory.rows} rows of {memory.row_bytes} "
-                                  f"bytes in columns of {memory.column_bytes}, its layout {layout.rows} of "
-                                  f"{layout.row_bytes} in columns of {layout.access_bytes}")
+            if (layout.row_bytes, layout.rows, layout.access_bytes) != (
+                memory.row_bytes,
+                memory.rows,
+                memory.column_bytes,
+            ):
+                raise ConfigError(
+                    f"{name}: tier '{tier.name}': {memory.name} has {memory.rows} rows of {memory.row_bytes} "
+                    f"bytes in columns of {memory.column_bytes}, its layout {layout.rows} of "
+                    f"{layout.row_bytes} in columns of {layout.access_bytes}"
+                )
             self.layouts.append(layout)
         self.links = LinkTree(spec.links, name)
-        self.links.bytes_per_s("gpu")       # there must be one
+        self.links.bytes_per_s("gpu")  # there must be one
         if len({tier.name for tier in spec.tiers}) != len(spec.tiers):
             raise ConfigError(f"{name}: two tiers have the same name")
         if [tier.layout == "ssd" for tier in spec.tiers] != [False, False, True]:
             raise ConfigError(f"{name}: tiers must be two of DRAM and then one with the layout ssd")
-        self.units = [MeasuredUnit(f"{name}: tier '{tier.name}'", pam_pu.UNIT, ProcessingFigures, tier.unit.preset,
-                                   tier.unit.settings, synth="required") for tier in spec.tiers]
+        self.units = [
+            MeasuredUnit(
+                f"{name}: tier '{tier.name}'",
+                pam_pu.UNIT,
+                ProcessingFigures,
+                tier.unit.preset,
+                tier.unit.settings,
+                synth="required",
+            )
+            for tier in spec.tiers
+        ]
         self.reducers: list[MeasuredUnit[PamRuConfig, ReductionFigures]] = []
         #: Interface of each direction, by preset: the sending and the receiving tier.
         self.interfaces: dict[str, MeasuredUnit[PamInterfaceConfig, InterfaceFigures]] = {}
         for tier in spec.tiers if spec.features.pam_attention else ():
             if tier.reduction_preset is None:
                 raise ConfigError(f"{name}: tier '{tier.name}' merges partial results and needs a reduction_preset")
-            self.reducers.append(MeasuredUnit(f"{name}: tier '{tier.name}'", pam_ru.UNIT, ReductionFigures,
-                                              tier.reduction_preset, tier.reduction_settings, synth="wanted"))
+            self.reducers.append(
+                MeasuredUnit(
+                    f"{name}: tier '{tier.name}'",
+                    pam_ru.UNIT,
+                    ReductionFigures,
+                    tier.reduction_preset,
+                    tier.reduction_settings,
+                    synth="wanted",
+                )
+            )
         for tier in spec.tiers if spec.features.kv_scheduling else ():
             if tier.interface is None:
                 raise ConfigError(f"{name}: tokens of tier '{tier.name}' move: it needs an interface")
             for preset in tier.interface.presets:
-                self.interfaces[preset] = MeasuredUnit(f"{name}: tier '{tier.name}'", pam_interface.UNIT,
-                                                       InterfaceFigures, preset, synth="wanted")
+                self.interfaces[preset] = MeasuredUnit(
+                    f"{name}: tier '{tier.name}'", pam_interface.UNIT, InterfaceFigures, preset, synth="wanted"
+                )
         layouts = [tier.layout for tier in spec.tiers]
         for first, second in zip(layouts, layouts[1:], strict=False) if spec.features.kv_scheduling else ():
             for preset in (f"{first}-{second}", f"{second}-{first}"):
@@ -253,7 +296,9 @@ class TieredPimSystem(GpuPlatform):
             return DenseSource()
         if chosen.mode == "replay":
             if chosen.trace is None:
-                raise ConfigError(f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces")
+                raise ConfigError(
+                    f"{self.name}: sparsity.mode 'replay' needs sparsity.trace, a file of attention traces"
+                )
             path = Path(chosen.trace)
             return ReplaySource(path if path.exists() else self.description.path(chosen.trace), chosen.stretch)
         if chosen.mode == "method":
@@ -275,13 +320,18 @@ class TieredPimSystem(GpuPlatform):
 
         chosen = self.pim.sparsity
         if chosen.method is None or chosen.capture is None:
-            lacking = "method, a method of sparse attention" if chosen.method is None else \
-                "capture, a folder of bankside capture"
+            lacking = (
+                "method, a method of sparse attention"
+                if chosen.method is None
+                else "capture, a folder of bankside capture"
+            )
             raise ConfigError(f"{self.name}: sparsity.mode 'method' needs sparsity.{lacking}")
         path = Path(chosen.capture)
         folder = path if path.exists() else self.description.path(chosen.capture)
-        return Chosen(make_method(chosen.method, chosen.budget),
-                      [Captured(folder, number) for number in range(read_capture(folder).shape.layers)])
+        return Chosen(
+            make_method(chosen.method, chosen.budget),
+            [Captured(folder, number) for number in range(read_capture(folder).shape.layers)],
+        )
 
     def ratios(self, model: ModelShape) -> tuple[float, float]:
         """Target of the scheduler, ``x`` and ``y``: the values of the system file, else the calibrated values of the
@@ -296,8 +346,10 @@ class TieredPimSystem(GpuPlatform):
         known = self._ratio_table.models
         found = known.get(model.name) or known.get("default")
         if found is None:
-            raise ConfigError(f"{RATIOS.name} has no ratios for {model.name} and no default; run `bankside calibrate pam "
-                              f"--model {model.name}`")
+            raise ConfigError(
+                f"{RATIOS.name} has no ratios for {model.name} and no default; run `bankside calibrate pam "
+                f"--model {model.name}`"
+            )
         return found.x, found.y
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
@@ -305,8 +357,10 @@ class TieredPimSystem(GpuPlatform):
         for tier, unit in zip(self.pim.tiers, self.units, strict=True):
             io = FORMATS[unit.config.format].width // 8
             if model.dtype_bytes != io:
-                raise ConfigError(f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
-                                  f"{model.dtype} ({model.dtype_bytes} bytes)")
+                raise ConfigError(
+                    f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
+                    f"{model.dtype} ({model.dtype_bytes} bytes)"
+                )
             # The unit beside a bank is measured with its bank's memory, the unit of an SSD's controller with the default.
             own = tier.layout != "ssd" and tier.memory in set(available()) - {_MEASURED}
             missing += unit.look_up(records, head_dim=model.head_dim, **({"memory": tier.memory} if own else {}))
@@ -371,8 +425,9 @@ class TieredPimSystem(GpuPlatform):
     def tier_shapes(self, model: ModelShape) -> list[TierShape]:
         """Groups of each tier and the tokens that they hold; equal for every GPU."""
         out = []
-        for tier, layout, count, size in zip(self.pim.tiers, self.layouts, self.tier_bytes(model),
-                                             self.tier_token_bytes(model), strict=True):
+        for tier, layout, count, size in zip(
+            self.pim.tiers, self.layouts, self.tier_bytes(model), self.tier_token_bytes(model), strict=True
+        ):
             groups = layout.groups * tier.channels_per_device
             slots = count // (tier.devices_per_gpu * groups) // size
             out.append(TierShape(tier.name, tier.devices_per_gpu, groups, slots))
@@ -383,8 +438,13 @@ class TieredPimSystem(GpuPlatform):
         weights = max(self.weight_bytes_per_device(model))
         tokens = sum(shape.capacity for shape in shapes)
         last = context + output_tokens - 1
-        return Capacity(weights + tokens * size, weights, batch * int(model.attended(last)) * size,
-                        tokens // int(model.attended(context)), tokens // int(model.attended(last)))
+        return Capacity(
+            weights + tokens * size,
+            weights,
+            batch * int(model.attended(last)) * size,
+            tokens // int(model.attended(context)),
+            tokens // int(model.attended(last)),
+        )
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
         return sum(shape.capacity for shape in self.tier_shapes(model))
@@ -392,36 +452,53 @@ class TieredPimSystem(GpuPlatform):
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
         return {shape.name: int(shape.capacity) for shape in self.tier_shapes(model)}
 
-    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                  need: int) -> str:
+    def too_large(
+        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
+    ) -> str:
         shapes, size = self.tier_shapes(model), self.share_token_bytes(model)
         available = self.available_bytes_per_device
         if capacity.weight_bytes_per_device > available:
-            return (f"{model.name} on {self.name}: the weights alone need {capacity.weight_bytes_per_device} bytes of the "
-                    f"{available} that a GPU's tier '{shapes[0].name}' has")
+            return (
+                f"{model.name} on {self.name}: the weights alone need {capacity.weight_bytes_per_device} bytes of the "
+                f"{available} that a GPU's tier '{shapes[0].name}' has"
+            )
         where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
         tokens = capacity.kv_bytes_per_device // size
         held = ", ".join(f"{shape.name} {shape.capacity}" for shape in shapes)
         missing = tokens - sum(shape.capacity for shape in shapes)
         lacks = missing * self.tier_token_bytes(model)[-1]
-        text = (f"{model.name} on {self.name}: batch {batch} at {where} has {tokens} KV tokens, the tiers hold {held}; "
-                f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({lacks / GIB:.1f} GiB on each GPU)")
+        text = (
+            f"{model.name} on {self.name}: batch {batch} at {where} has {tokens} KV tokens, the tiers hold {held}; "
+            f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({lacks / GIB:.1f} GiB on each GPU)"
+        )
         most = capacity.largest_batch_with_output
-        return f"{text}; the largest batch that fits is {most}" if most else \
-            f"{text}; not even one request fits, the longest context that does has {sum(s.capacity for s in shapes)} tokens"
+        return (
+            f"{text}; the largest batch that fits is {most}"
+            if most
+            else f"{text}; not even one request fits, the longest context that does has {sum(s.capacity for s in shapes)} tokens"
+        )
 
     # One step ----------------------------------------------------------------------------------------------------
 
     def _parts(self, model: ModelShape) -> list[NearBank | Flash]:
         out: list[NearBank | Flash] = []
         size = self.head_token_bytes(model)
-        for number, (tier, layout, memory, unit) in enumerate(zip(self.pim.tiers, self.layouts, self.memories, self.units,
-                                                                  strict=True)):
+        for number, (tier, layout, memory, unit) in enumerate(
+            zip(self.pim.tiers, self.layouts, self.memories, self.units, strict=True)
+        ):
             if tier.layout == "ssd":
                 _, together, room = self.pages(model)
                 layout = layout.model_copy(update={"interleave": layout.row_bytes // room})
-                out.append(Flash(layout, memory, tier.devices_per_gpu * tier.channels_per_device, tier.devices_per_gpu,
-                                 size * together, room))
+                out.append(
+                    Flash(
+                        layout,
+                        memory,
+                        tier.devices_per_gpu * tier.channels_per_device,
+                        tier.devices_per_gpu,
+                        size * together,
+                        room,
+                    )
+                )
                 continue
             partial_s = step_s = 0.0
             group = self.group(number, model)
@@ -431,10 +508,21 @@ class TieredPimSystem(GpuPlatform):
                 step_s = reducer.figures.step_s(reducer.config) * group.reads_per_query
             # Without PAM's attention the softmax is not the unit's.
             gap = group.gap_cycles if self.pim.features.pam_attention else 0
-            out.append(NearBank(unit.config, layout, memory, tier.devices_per_gpu, model.head_dim,
-                                burst_cycles=group.burst_cycles, gap_cycles=gap, partial_s=partial_s, step_s=step_s,
-                                read_pj=read_pj(memory, self.pim.energy.boundary, self.memories[0]),
-                                refresh=self._refresh and memory.refresh is not None))
+            out.append(
+                NearBank(
+                    unit.config,
+                    layout,
+                    memory,
+                    tier.devices_per_gpu,
+                    model.head_dim,
+                    burst_cycles=group.burst_cycles,
+                    gap_cycles=gap,
+                    partial_s=partial_s,
+                    step_s=step_s,
+                    read_pj=read_pj(memory, self.pim.energy.boundary, self.memories[0]),
+                    refresh=self._refresh and memory.refresh is not None,
+                )
+            )
         return out
 
     def time_step(self, model: ModelShape, table: KvTable, active: np.ndarray, requests: np.ndarray) -> dict[str, Any]:
@@ -453,14 +541,23 @@ class TieredPimSystem(GpuPlatform):
             timed = self._micro(model, parts, table, active[chosen], owner[chosen], tier[chosen], micro)
             for component, pj in timed.pop("energy_pj").items():
                 energy[component] = energy.get(component, 0.0) + pj
-            if best is None or sum(timed[k] for k in ("attention_s", "merge_s", "append_s", "gather_s")) > \
-                    sum(best[k] for k in ("attention_s", "merge_s", "append_s", "gather_s")):
+            if best is None or sum(timed[k] for k in ("attention_s", "merge_s", "append_s", "gather_s")) > sum(
+                best[k] for k in ("attention_s", "merge_s", "append_s", "gather_s")
+            ):
                 best = timed
         assert best is not None
         return {**best, "energy_pj": energy}
 
-    def _micro(self, model: ModelShape, parts: list[NearBank | Flash], table: KvTable, active: np.ndarray,
-               owner: np.ndarray, tier: np.ndarray, micro: np.ndarray) -> dict[str, Any]:
+    def _micro(
+        self,
+        model: ModelShape,
+        parts: list[NearBank | Flash],
+        table: KvTable,
+        active: np.ndarray,
+        owner: np.ndarray,
+        tier: np.ndarray,
+        micro: np.ndarray,
+    ) -> dict[str, Any]:
         times: dict[str, TierTimes] = {}
         energy: dict[str, float] = {}
         new = table.start[micro] + table.length[micro] - 1
@@ -481,19 +578,27 @@ class TieredPimSystem(GpuPlatform):
             # The last merge, of the devices' partial results, in the first tier's reduction units.
             partials = sum(t.work.device_pairs for t in times.values())
             first = self.pim.tiers[0]
-            merge_s = self._merge(0, model, partials, len(micro),
-                                  first.device_reduction_units * first.devices_per_gpu, last=True)
+            merge_s = self._merge(
+                0, model, partials, len(micro), first.device_reduction_units * first.devices_per_gpu, last=True
+            )
         else:
             attention_s = max(t.first_s for t in times.values()) + max(t.second_s for t in times.values())
             tokens = sum(t.work.tokens for t in times.values()) * self._queries(model)
             outputs = sum(t.work.group_pairs for t in times.values()) * self._queries(model)
             gather_s = self.roofline.memory_time(2 * tokens * model.dtype_bytes)
             merge_s = self.roofline.memory_time(outputs * model.head_dim * model.dtype_bytes)
-        return {"tiers": times, "attention_s": attention_s, "merge_s": merge_s, "append_s": append_s,
-                "gather_s": gather_s, "energy_pj": energy}
+        return {
+            "tiers": times,
+            "attention_s": attention_s,
+            "merge_s": merge_s,
+            "append_s": append_s,
+            "gather_s": gather_s,
+            "energy_pj": energy,
+        }
 
-    def _merge(self, number: int, model: ModelShape, partials: int, requests: int, units: int,
-               last: bool = False) -> float:
+    def _merge(
+        self, number: int, model: ModelShape, partials: int, requests: int, units: int, last: bool = False
+    ) -> float:
         """Seconds of ``units`` reduction units of a tier to merge the partial results of each query of ``requests``
         requests. ``partials`` counts the partial results of all requests for one query each. One unit does a whole
         merge, of all queries of a pass."""
@@ -501,14 +606,17 @@ class TieredPimSystem(GpuPlatform):
             return 0.0
         reducer, group = self.reducers[number], self.group(number, model)
         rounds = -(-requests * self.heads_per_gpu(model) * group.passes // units)
-        return reducer.figures.merge_s(reducer.config, model.head_dim, partials / requests * rounds, rounds, last,
-                                       queries=group.together)
+        return reducer.figures.merge_s(
+            reducer.config, model.head_dim, partials / requests * rounds, rounds, last, queries=group.together
+        )
 
     def group(self, number: int, model: ModelShape) -> Group:
         """How a tier takes the queries of a key/value head. A pass over K and V has no more than its units take, nor more
         than its reduction units take."""
         unit = self.units[number]
-        return unit.figures.group(unit.config, self.memories[number], self.queries_per_head(model), self._merged(number))
+        return unit.figures.group(
+            unit.config, self.memories[number], self.queries_per_head(model), self._merged(number)
+        )
 
     def _merged(self, number: int) -> int | None:
         """Most queries whose results a tier's reduction units take in a step; None without reduction units."""
@@ -549,7 +657,7 @@ class TieredPimSystem(GpuPlatform):
             # Units take the page from the controller's buffer: K and V of every active token, for every query.
             units = (tier.units_per_device or 1) * devices
             beats = 2 * dim / unit.config.lanes * work.tokens * queries
-            rate = unit.figures.beats_per_clock * unit.figures.queries   # a beat meets one query after the other
+            rate = unit.figures.beats_per_clock * unit.figures.queries  # a beat meets one query after the other
             key_s = max(key_s, beats / (units * clock_hz(unit.config) * rate))
         drain_s = unit.figures.drain_s(unit.config)
         stretch = unit.figures.stretch if isinstance(part, NearBank) else 1.0
@@ -566,15 +674,18 @@ class TieredPimSystem(GpuPlatform):
             rows_pj, columns_pj = part.energy_pj(work)
             energy = {"pim_cell_reads": passes * (rows_pj + columns_pj), "pu_compute": ratio * queries * columns_pj}
         else:
-            energy = {"flash_reads": work.rows * scale * (tier.page_pj or 0.0),
-                      "pu_compute": ratio * 2 * dim * work.tokens * queries * self.spec.energy.mac_pj}
+            energy = {
+                "flash_reads": work.rows * scale * (tier.page_pj or 0.0),
+                "pu_compute": ratio * 2 * dim * work.tokens * queries * self.spec.energy.mac_pj,
+            }
         per_byte = self.spec.energy.dram_pj_per_byte
         if tier.name in self.links.edges:
             per_byte += self.pim.links.pj_per_byte
         if features.pam_attention:
             inside = work.busiest_group_pairs * queries * partial / channel
-            together = self._merge(number, model, work.group_pairs, work.device_pairs,
-                                   tier.device_reduction_units * devices)
+            together = self._merge(
+                number, model, work.group_pairs, work.device_pairs, tier.device_reduction_units * devices
+            )
             reduce_s = max(queries * work.reduce_s, inside, together)
             return_s = latency + work.device_pairs * queries * partial / link
             total = query_s + max(local_s, reduce_s) + return_s
@@ -588,15 +699,16 @@ class TieredPimSystem(GpuPlatform):
         # tier. As in AttAcc, the banks of a group add up on the way.
         scores_s = latency + queries * size * max(work.busiest_channel_tokens / channel, work.tokens / link)
         return_s = latency + queries * dim * size * max(work.busiest_group_pairs / channel, work.group_pairs / link)
-        again_s = value_s or key_s   # a page is read anew for V
+        again_s = value_s or key_s  # a page is read anew for V
         first = query_s + key_s + scores_s
         second = scores_s + again_s + drain_s + return_s
         moved = queries * size * (dim * work.channel_pairs + 2 * work.tokens + dim * work.group_pairs)
         energy["transfers"] = moved * per_byte
         if isinstance(part, Flash):
             energy["flash_reads"] *= 2
-        return TierTimes(query_s, key_s + again_s + drain_s, 0.0, return_s, 2 * scores_s, first, second, first + second,
-                         energy, work)
+        return TierTimes(
+            query_s, key_s + again_s + drain_s, 0.0, return_s, 2 * scores_s, first, second, first + second, energy, work
+        )
 
     def _append(self, number: int, model: ModelShape, group: np.ndarray) -> float:
         """Seconds to write one layer's K and V of a micro-batch's new tokens in this tier."""
@@ -648,8 +760,10 @@ class TieredPimSystem(GpuPlatform):
         a queue that continues from step to step, so the mean over the groups counts."""
         count = {pair: len(made) for pair, made in moves.items()}
         swaps = (count.get("ddr-hbm", 0), count.get("ddr-hbm", 0) + count.get("ssd-ddr", 0), count.get("ssd-ddr", 0))
-        return {tier.name: number * each for tier, number, each in
-                zip(self.pim.tiers, swaps, self._move_seconds(model), strict=True)}
+        return {
+            tier.name: number * each
+            for tier, number, each in zip(self.pim.tiers, swaps, self._move_seconds(model), strict=True)
+        }
 
     def _move_seconds(self, model: ModelShape) -> list[float]:
         """Mean seconds for which a swap occupies a group of each tier, for all heads and layers of a share. A swap
@@ -724,17 +838,33 @@ class TieredPimSystem(GpuPlatform):
             raise ConfigError(f"selections are of {len(selected.slots)} layers, {model.name} has {model.layers}")
         node = Node(self, model, np.array([selected.room]), source=DenseSource())
         table, first = node.table, int(node.table.start[node.requests[0]])
-        places = [first + np.unique(np.concatenate(layer[head:head + model.group]))
-                  for layer in selected.slots for head in range(0, model.heads, model.group)]
+        places = [
+            first + np.unique(np.concatenate(layer[head : head + model.group]))
+            for layer in selected.slots
+            for head in range(0, model.heads, model.group)
+        ]
         timed = [self.time_step(model, table, each, node.requests) for each in places]
         slowest = max(timed, key=lambda one: float(one["attention_s"]))
-        means = {name: float(np.mean([one[name] for one in timed]))
-                 for name in ("attention_s", "merge_s", "append_s", "gather_s")}
-        energy = {name: float(np.mean([one["energy_pj"].get(name, 0.0) for one in timed]))
-                  for name in sorted({name for one in timed for name in one["energy_pj"]})}
+        means = {
+            name: float(np.mean([one[name] for one in timed]))
+            for name in ("attention_s", "merge_s", "append_s", "gather_s")
+        }
+        energy = {
+            name: float(np.mean([one["energy_pj"].get(name, 0.0) for one in timed]))
+            for name in sorted({name for one in timed for name in one["energy_pj"]})
+        }
         active = np.bincount(np.concatenate([table.tier[each] for each in places]), minlength=3) / len(places)
-        return Step(slowest["tiers"], **means, moves={}, migration_s=0.0, moving_s=self.moving(model, table, {}),
-                    energy_pj=energy, migration_pj=0.0, active=active.round().astype(int).tolist(), tokens=table.used())
+        return Step(
+            slowest["tiers"],
+            **means,
+            moves={},
+            migration_s=0.0,
+            moving_s=self.moving(model, table, {}),
+            energy_pj=energy,
+            migration_pj=0.0,
+            active=active.round().astype(int).tolist(),
+            tokens=table.used(),
+        )
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         batch, whole = micro.size, micro.whole
@@ -748,20 +878,38 @@ class TieredPimSystem(GpuPlatform):
 
         components = sorted({name for step in steps for name in step.energy_pj})
         # Energies of a step are of one share and all micro-batches; the devices of a stage have one share each.
-        energy = {name: over([step.energy_pj.get(name, 0.0) for step in steps]) * share * self.tp for name in components}
-        out = {"attention": Cost(over([step.attention_s for step in steps]), energy),
-               "attention_merge": Cost(over([step.merge_s for step in steps])),
-               "attention_kv_append": Cost(over([step.append_s for step in steps]), {
-                   "gpu_dram": np.full(len(contexts), batch * self.heads_per_gpu(model) * self.head_token_bytes(model)
-                                       * self.spec.energy.dram_pj_per_byte * self.tp)})}
+        energy = {
+            name: over([step.energy_pj.get(name, 0.0) for step in steps]) * share * self.tp for name in components
+        }
+        out = {
+            "attention": Cost(over([step.attention_s for step in steps]), energy),
+            "attention_merge": Cost(over([step.merge_s for step in steps])),
+            "attention_kv_append": Cost(
+                over([step.append_s for step in steps]),
+                {
+                    "gpu_dram": np.full(
+                        len(contexts),
+                        batch
+                        * self.heads_per_gpu(model)
+                        * self.head_token_bytes(model)
+                        * self.spec.energy.dram_pj_per_byte
+                        * self.tp,
+                    )
+                },
+            ),
+        }
         if not self.pim.features.pam_attention:
             out["attention_softmax"] = Cost(over([step.gather_s for step in steps]))
         return out
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
         step = self.measure(model, self._with_room(model, np.asarray(contexts), 2))
-        attended = {"attention": Cost(step.attention_s), "attention_merge": Cost(step.merge_s),
-                    "attention_kv_append": Cost(step.append_s), "attention_softmax": Cost(step.gather_s)}
+        attended = {
+            "attention": Cost(step.attention_s),
+            "attention_merge": Cost(step.merge_s),
+            "attention_kv_append": Cost(step.append_s),
+            "attention_softmax": Cost(step.gather_s),
+        }
         return self.coupled_seconds(model, self.micro_batches(len(contexts))[0], attended), self._least(model, step)
 
     def _with_room(self, model: ModelShape, contexts: np.ndarray, steps: int) -> np.ndarray:
@@ -787,8 +935,9 @@ class TieredPimSystem(GpuPlatform):
             return 0.0
         return max(step.migration_s, *(step.moving_s[name] + self._busy(model, t) for name, t in step.tiers.items()))
 
-    def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
-                    attention: bool = True) -> list[dict[str, Cost]]:
+    def stage_costs(
+        self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray, attention: bool = True
+    ) -> list[dict[str, Cost]]:
         stages = super().stage_costs(model, micro, contexts, attention)
         if not attention or not self.pim.features.kv_scheduling:
             return stages
@@ -817,8 +966,13 @@ class TieredPimSystem(GpuPlatform):
             merging = self.reducers[number].synth if self.reducers else None
             area = die_area(unit.synthesis.area_ge, tier.area, reduction_ge=merging.area_ge if merging else 0.0)
             if merging is None:
-                area = replace(area, reduction_mm2=None, other="nothing: no area of reduction units is measured"
-                               if self.reducers else "nothing: no reduction units")
+                area = replace(
+                    area,
+                    reduction_mm2=None,
+                    other="nothing: no area of reduction units is measured"
+                    if self.reducers
+                    else "nothing: no reduction units",
+                )
             out[tier.name] = area
         return out
 
@@ -829,14 +983,20 @@ class TieredPimSystem(GpuPlatform):
         if budget is None or not self.interfaces:
             return {}
         made = [self.interfaces[preset].synth for preset in budget.presets]
-        published = {"interface_published_mm2": budget.published_mm2,
-                     "interface_published_percent": budget.published_percent}
+        published = {
+            "interface_published_mm2": budget.published_mm2,
+            "interface_published_percent": budget.published_percent,
+        }
         if None in made:
             return {"interface_ge": None, "interface_mm2": None, "interface_percent": None, **published}
         ge = sum(one.area_ge for one in made if one is not None) * self.pim.tiers[number].channels_per_device
         mm2 = logic_area(ge, budget.logic_node)
-        return {"interface_ge": ge, "interface_mm2": mm2, "interface_percent": tuple(100 * a / budget.die_mm2 for a in mm2),
-                **published}
+        return {
+            "interface_ge": ge,
+            "interface_mm2": mm2,
+            "interface_percent": tuple(100 * a / budget.die_mm2 for a in mm2),
+            **published,
+        }
 
     def _transfers(self, number: int, model: ModelShape, work: TierWork) -> dict[str, Any]:
         """Bytes of partial results on their way through a tier, for one layer of a micro-batch. ``tree`` has reduction
@@ -845,19 +1005,26 @@ class TieredPimSystem(GpuPlatform):
         inside, between, out = (size * count for count in (work.partials, work.group_pairs, work.device_pairs))
         if not inside:
             return {}
-        return {"tree_bytes": {"bank_to_group": inside, "group_to_device": between, "device_out": out},
-                "central_bytes": {"bank_to_group": inside, "group_to_device": inside, "device_out": out},
-                "saved_percent": {"group_to_device": 100 * (1 - between / inside),
-                                  "device": 100 * (1 - (inside + between) / (2 * inside))}}
+        return {
+            "tree_bytes": {"bank_to_group": inside, "group_to_device": between, "device_out": out},
+            "central_bytes": {"bank_to_group": inside, "group_to_device": inside, "device_out": out},
+            "saved_percent": {
+                "group_to_device": 100 * (1 - between / inside),
+                "device": 100 * (1 - (inside + between) / (2 * inside)),
+            },
+        }
 
     def _reduction(self, step: Step) -> dict[str, float]:
         """Times of the reduction, and their percentages of attention's time."""
         slowest = max(step.tiers.values(), key=lambda t: t.total_s)
         whole = step.attention_s + step.merge_s
         exposed = max(slowest.reduce_s - slowest.local_s, 0.0)
-        return {"exposed_us": exposed * 1e6, "merge_us": step.merge_s * 1e6,
-                "share_percent": 100 * (exposed + step.merge_s) / whole if whole else 0.0,
-                "hidden_percent": 100 * min(slowest.reduce_s, slowest.local_s) / whole if whole else 0.0}
+        return {
+            "exposed_us": exposed * 1e6,
+            "merge_us": step.merge_s * 1e6,
+            "share_percent": 100 * (exposed + step.merge_s) / whole if whole else 0.0,
+            "hidden_percent": 100 * min(slowest.reduce_s, slowest.local_s) / whole if whole else 0.0,
+        }
 
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
         return GridServed(self, model, records, refresh)
@@ -874,8 +1041,11 @@ class TieredPimSystem(GpuPlatform):
             begun = t.query_s
             done = begun + max(t.local_s, t.reduce_s)
             for track, what, start_s, took_s in (
-                    ("links", "queries", 0.0, t.query_s), ("units", "local attention", begun, t.local_s),
-                    ("reduction", "merge in the tier", begun, t.reduce_s), ("links", "results", done, t.return_s)):
+                ("links", "queries", 0.0, t.query_s),
+                ("units", "local attention", begun, t.local_s),
+                ("reduction", "merge in the tier", begun, t.reduce_s),
+                ("links", "results", done, t.return_s),
+            ):
                 if took_s > 0:
                     spans.append(Span(f"{name}: {track}", what, whole.start_s + start_s * scale, took_s * scale))
         return spans
@@ -890,47 +1060,83 @@ class TieredPimSystem(GpuPlatform):
             t, group = step.tiers[tier.name], self.group(number, model)
             area = areas[tier.name]
             tiers[tier.name] = {
-                "tokens": step.tokens[number], "capacity_tokens": shape.capacity, "active_tokens": step.active[number],
+                "tokens": step.tokens[number],
+                "capacity_tokens": shape.capacity,
+                "active_tokens": step.active[number],
                 "active_percent": 100 * step.active[number] / total if total else 0.0,
-                "query_us": t.query_s * 1e6, "local_us": t.local_s * 1e6, "reduce_us": t.reduce_s * 1e6,
-                "return_us": t.return_s * 1e6, "scores_us": t.scores_s * 1e6, "total_us": t.total_s * 1e6,
-                "queries_per_pass": group.together, "passes": group.passes,
-                "imbalance": t.work.imbalance, "moving_ms": step.moving_s[tier.name] * 1e3,
+                "query_us": t.query_s * 1e6,
+                "local_us": t.local_s * 1e6,
+                "reduce_us": t.reduce_s * 1e6,
+                "return_us": t.return_s * 1e6,
+                "scores_us": t.scores_s * 1e6,
+                "total_us": t.total_s * 1e6,
+                "queries_per_pass": group.together,
+                "passes": group.passes,
+                "imbalance": t.work.imbalance,
+                "moving_ms": step.moving_s[tier.name] * 1e3,
                 "busy_ms": self._busy(model, t) * 1e3,
-                "units_mm2": area.units_mm2, "reduction_mm2": area.reduction_mm2, "published_percent": area.budget_percent,
-                "die_percent": area.die_percent, "with_other_percent": area.with_other_percent,
+                "units_mm2": area.units_mm2,
+                "reduction_mm2": area.reduction_mm2,
+                "published_percent": area.budget_percent,
+                "die_percent": area.die_percent,
+                "with_other_percent": area.with_other_percent,
                 **self._interface_area(number),
-                "partial_results": self._transfers(number, model, t.work) if self.reducers else {}}
+                "partial_results": self._transfers(number, model, t.work) if self.reducers else {},
+            }
         notes = []
         slowest = max(step.tiers, key=lambda name: step.tiers[name].total_s)
-        notes.append(f"tier '{slowest}' takes the longest: {step.tiers[slowest].total_s * 1e6:.1f} us a layer for "
-                     f"{100 * step.active[list(step.tiers).index(slowest)] / max(total, 1):.1f} % of the active tokens")
+        notes.append(
+            f"tier '{slowest}' takes the longest: {step.tiers[slowest].total_s * 1e6:.1f} us a layer for "
+            f"{100 * step.active[list(step.tiers).index(slowest)] / max(total, 1):.1f} % of the active tokens"
+        )
         for number, tier in enumerate(self.pim.tiers):
             reached: list[tuple[str, MeasuredUnit[PamPuConfig, Any] | MeasuredUnit[PamRuConfig, Any]]] = [
-                ("unit", self.units[number]), *(("reduction unit", one) for one in self.reducers[number:number + 1])]
-            notes += [f"the {what} of tier '{tier.name}' {one.below_target}" for what, one in reached if one.below_target]
+                ("unit", self.units[number]),
+                *(("reduction unit", one) for one in self.reducers[number : number + 1]),
+            ]
+            notes += [
+                f"the {what} of tier '{tier.name}' {one.below_target}" for what, one in reached if one.below_target
+            ]
             notes += self._group_notes(number, model)
         beside: list[MeasuredUnit[Any, Any]] = [*self.reducers, *self.interfaces.values()]
         notes += [f"area not measured: run `{need.command}`" for one in beside for need in one.unmeasured]
         tokens = sum(step.tokens)
-        entry = 11                              # bytes of a token in the block table: see KvTable.table_bytes
+        entry = 11  # bytes of a token in the block table: see KvTable.table_bytes
         x, y = self.ratios(model) if self.pim.features.kv_scheduling else (None, None)
         attention = {
-            "tiers": tiers, "micro_batch": cost.micro_batch, "refresh": self._refresh, "kv_tokens": tokens,
-            "active_tokens": total, "queries_per_instance": model.group, "moves": step.moves,
-            "moved_percent": 100 * sum(step.moves.values()) / max(tokens, 1), "migration_ms": step.migration_s * 1e3,
-            "block_table_bytes": tokens * entry, "x": x, "y": y,
+            "tiers": tiers,
+            "micro_batch": cost.micro_batch,
+            "refresh": self._refresh,
+            "kv_tokens": tokens,
+            "active_tokens": total,
+            "queries_per_instance": model.group,
+            "moves": step.moves,
+            "moved_percent": 100 * sum(step.moves.values()) / max(tokens, 1),
+            "migration_ms": step.migration_s * 1e3,
+            "block_table_bytes": tokens * entry,
+            "x": x,
+            "y": y,
             "interface_rate_fraction": {pair: unit.figures.rate_fraction for pair, unit in self.interfaces.items()},
-            "reduction": self._reduction(step) if self.reducers else None}
+            "reduction": self._reduction(step) if self.reducers else None,
+        }
         hbm = self.units[0]
         synthesis = hbm.synthesis
         return Details(
             area=areas[self.pim.tiers[0].name],
-            unit={"unit": hbm.unit.name, "preset": hbm.preset, "settings": dict(hbm.changes),
-                  "config_hash": hbm.hash, "clock_mhz": hbm.config.clock_mhz, "fmax_mhz": synthesis.fmax_mhz,
-                  "meets_clock": synthesis.fmax_mhz >= hbm.config.clock_mhz, "area_ge": synthesis.area_ge,
-                  "process": hbm.process.as_dict() if hbm.process else None},
-            attention=attention, notes=notes)
+            unit={
+                "unit": hbm.unit.name,
+                "preset": hbm.preset,
+                "settings": dict(hbm.changes),
+                "config_hash": hbm.hash,
+                "clock_mhz": hbm.config.clock_mhz,
+                "fmax_mhz": synthesis.fmax_mhz,
+                "meets_clock": synthesis.fmax_mhz >= hbm.config.clock_mhz,
+                "area_ge": synthesis.area_ge,
+                "process": hbm.process.as_dict() if hbm.process else None,
+            },
+            attention=attention,
+            notes=notes,
+        )
 
     def _group_notes(self, number: int, model: ModelShape) -> list[str]:
         """What limits a tier whose units take several queries of a group."""
@@ -940,12 +1146,16 @@ class TieredPimSystem(GpuPlatform):
             return []
         notes = []
         if merged is not None and merged < min(takes, group.queries):
-            notes.append(f"the units of tier '{tier.name}' take {takes} queries a pass and its reduction units merge "
-                         f"{merged}, so a pass has {group.together}")
+            notes.append(
+                f"the units of tier '{tier.name}' take {takes} queries a pass and its reduction units merge "
+                f"{merged}, so a pass has {group.together}"
+            )
         interval = mac_interval(memory)
         if group.burst_cycles > interval:
-            notes.append(f"the unit, not the memory, limits attention of tier '{tier.name}': {group.burst_cycles} memory "
-                         f"cycles a burst of {group.together} queries against {interval}")
+            notes.append(
+                f"the unit, not the memory, limits attention of tier '{tier.name}': {group.burst_cycles} memory "
+                f"cycles a burst of {group.together} queries against {interval}"
+            )
         return notes
 
     def assumptions(self) -> dict[str, Assumption]:
@@ -953,37 +1163,61 @@ class TieredPimSystem(GpuPlatform):
         return super().assumptions() | {
             "attention": Assumption(
                 "attention of a tier takes the time of its busiest part; visits to rows at the timing engine's rate, row "
-                "after row; banks of a group open rows together and read their own columns", "busiest part"),
+                "after row; banks of a group open rows together and read their own columns",
+                "busiest part",
+            ),
             "contexts": Assumption(
                 "all requests have the same context; a token's K and V of all layers and heads move together and lie at "
-                "the same group and slot in every share", "equal"),
+                "the same group and slot in every share",
+                "equal",
+            ),
             "placement": Assumption(
-                "the step begins from the settled state of the scheduler" if features.kv_scheduling else
-                "tokens stay where they were placed: the fastest tier with space",
-                "settled" if features.kv_scheduling else "fixed", features.source),
+                "the step begins from the settled state of the scheduler"
+                if features.kv_scheduling
+                else "tokens stay where they were placed: the fastest tier with space",
+                "settled" if features.kv_scheduling else "fixed",
+                features.source,
+            ),
             "activation": Assumption(
                 "activation: the slots of each head's selections; a step takes the mean of heads and layers", "selected"
-            ) if self.selected is not None else Assumption(
-                f"activation: {sparse.mode}" + (f", {sparse.compression:g} times compression"
-                                                if sparse.mode == "synthetic" else
-                                                f", {sparse.method} with {sparse.budget} tokens a head"
-                                                if sparse.mode == "method" else ""),
-                {"mode": sparse.mode, "compression": sparse.compression}, sparse.source),
+            )
+            if self.selected is not None
+            else Assumption(
+                f"activation: {sparse.mode}"
+                + (
+                    f", {sparse.compression:g} times compression"
+                    if sparse.mode == "synthetic"
+                    else f", {sparse.method} with {sparse.budget} tokens a head"
+                    if sparse.mode == "method"
+                    else ""
+                ),
+                {"mode": sparse.mode, "compression": sparse.compression},
+                sparse.source,
+            ),
             "rates": Assumption(
-                "a tier attends at the rate of the timing engine and of its units" if self.pim.rate == "timing" else
-                "a tier attends at the rate that the paper states for its devices", self.pim.rate),
+                "a tier attends at the rate of the timing engine and of its units"
+                if self.pim.rate == "timing"
+                else "a tier attends at the rate that the paper states for its devices",
+                self.pim.rate,
+            ),
             "transfers": Assumption(
-                "queries reach a tier before its units start; results leave when they are done", "before and after"),
+                "queries reach a tier before its units start; results leave when they are done", "before and after"
+            ),
             "moves": Assumption(
                 "moves between tiers run beside the step, in the time for which their tiers do not attend, and count where "
-                "they need more", "beside the step", scheduling.source),
+                "they need more",
+                "beside the step",
+                scheduling.source,
+            ),
             "queries": Assumption(
                 "a unit takes one query per pass, so the queries of a group read the same K and V one after the other"
-                if all(unit.config.queries == 1 for unit in self.units) else
-                "a pass over K and V serves as many queries of a group as the unit and the reduction unit of its tier "
+                if all(unit.config.queries == 1 for unit in self.units)
+                else "a pass over K and V serves as many queries of a group as the unit and the reduction unit of its tier "
                 "take; the unit takes a clock for each query and beat",
-                {tier.name: unit.config.queries for tier, unit in zip(self.pim.tiers, self.units, strict=True)}),
+                {tier.name: unit.config.queries for tier, unit in zip(self.pim.tiers, self.units, strict=True)},
+            ),
             "unit_clock": Assumption(
                 "the units run at their target clocks; cycles per beat, softmax and drain are measured on their RTL",
-                {tier.name: unit.config.clock_mhz for tier, unit in zip(self.pim.tiers, self.units, strict=True)}),
+                {tier.name: unit.config.clock_mhz for tier, unit in zip(self.pim.tiers, self.units, strict=True)},
+            ),
         }

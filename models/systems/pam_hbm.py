@@ -75,8 +75,17 @@ class _Pass:
 
 
 @lru_cache(maxsize=8192)
-def _attention(config: PamPuConfig, memory_key: MemoryKey, tokens: int, head_dim: int, queries: int, instances: int,
-               gap: int, pace: int, refresh: bool) -> _Pass:
+def _attention(
+    config: PamPuConfig,
+    memory_key: MemoryKey,
+    tokens: int,
+    head_dim: int,
+    queries: int,
+    instances: int,
+    gap: int,
+    pace: int,
+    refresh: bool,
+) -> _Pass:
     memory = memory_key.memory
     steps = config.group_steps(tokens, head_dim, queries)
     one = attention_program(config, memory, steps, gap_cycles=gap, burst_cycles=pace)
@@ -88,7 +97,9 @@ def _attention(config: PamPuConfig, memory_key: MemoryKey, tokens: int, head_dim
 
 
 @lru_cache(maxsize=8192)
-def _append(config: PamPuConfig, memory_key: MemoryKey, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
+def _append(
+    config: PamPuConfig, memory_key: MemoryKey, token: int, head_dim: int, instances: int, refresh: bool
+) -> _Pass:
     memory = memory_key.memory
     rows = region_rows(config, memory, token + 1, head_dim)
     one = append_program(config, memory, token, head_dim, bank=dict.fromkeys(memory.levels, 0), value_row=rows)
@@ -111,8 +122,9 @@ class PamHbmSystem(GpuPlatform):
         self.pim = spec = description.spec
         self.memory = memory = description.memory(spec.memory, spec.power_limit)
         name, base = self.name, self.spec
-        self.measured = MeasuredUnit(name, pam_pu.UNIT, ProcessingFigures, spec.unit.preset, spec.unit.settings,
-                                     synth="required")
+        self.measured = MeasuredUnit(
+            name, pam_pu.UNIT, ProcessingFigures, spec.unit.preset, spec.unit.settings, synth="required"
+        )
         self.unit = self.measured.config
         self.channels = memory.channels * base.memory.stacks_per_gpu
         #: A reduction unit, for its area.
@@ -120,22 +132,29 @@ class PamHbmSystem(GpuPlatform):
         if spec.reduction_preset is not None:
             # It takes as many queries a step as the unit.
             queries, one = self.unit.queries, pam_ru.UNIT.preset(spec.reduction_preset)[1]
-            wider = {"queries": queries, "scratch_bytes": one.scratch_bytes * queries // one.queries} if \
-                queries != one.queries else None
+            wider = (
+                {"queries": queries, "scratch_bytes": one.scratch_bytes * queries // one.queries}
+                if queries != one.queries
+                else None
+            )
             self.reducer = MeasuredUnit(name, pam_ru.UNIT, None, spec.reduction_preset, wider, synth="wanted")
         self._refresh = False
         stack = memory.channels * memory.banks * memory.rows * memory.row_bytes
         if abs(stack - base.memory.stack_gib * (1 << 30)) > 0.01 * stack:
-            raise ConfigError(f"{name}: a stack of {memory.name} has {stack / (1 << 30):g} GiB, the base system states "
-                              f"{base.memory.stack_gib:g}")
+            raise ConfigError(
+                f"{name}: a stack of {memory.name} has {stack / (1 << 30):g} GiB, the base system states "
+                f"{base.memory.stack_gib:g}"
+            )
 
     # Measurements ------------------------------------------------------------------------------------------------
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         io = FORMATS[self.unit.format].width // 8
         if model.dtype_bytes != io:
-            raise ConfigError(f"{self.name}: the unit takes {self.unit.format} ({io} bytes), {model.name} has "
-                              f"{model.dtype} ({model.dtype_bytes} bytes)")
+            raise ConfigError(
+                f"{self.name}: the unit takes {self.unit.format} ({io} bytes), {model.name} has "
+                f"{model.dtype} ({model.dtype_bytes} bytes)"
+            )
         self.unit.check_step(Step(1, model.head_dim))
         missing = self.measured.look_up(records, head_dim=model.head_dim)
         if missing:
@@ -167,8 +186,20 @@ class PamHbmSystem(GpuPlatform):
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         depth, where = np.unique(place.tokens_per_bank(attended), return_inverse=True)
         key = MemoryKey(memory)
-        passes = [_attention(self.unit, key, int(tokens), dim, queries, place.per_channel, group.gap_cycles,
-                             group.burst_cycles, self._refresh) for tokens in depth]
+        passes = [
+            _attention(
+                self.unit,
+                key,
+                int(tokens),
+                dim,
+                queries,
+                place.per_channel,
+                group.gap_cycles,
+                group.burst_cycles,
+                self._refresh,
+            )
+            for tokens in depth
+        ]
         appends = [_append(self.unit, key, int(tokens) - 1, dim, place.per_channel, self._refresh) for tokens in depth]
 
         def gather(values: list[float]) -> np.ndarray:
@@ -192,18 +223,29 @@ class PamHbmSystem(GpuPlatform):
         merged_bytes = gather(partials.tolist()) * partial_bytes(self.unit, dim)
         query_bytes = queries * dim * model.dtype_bytes
         return {
-            "attention_query_write": Cost(place.per_channel * query_bytes / external,
-                                          {"gpu_dram": share * query_bytes * pj_per_byte}),
-            "attention_kv_append": Cost(gather([p.cycles for p in appends]) * clock_s, {
-                "gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp}),
-            "attention": Cost(program_s, {"pim_cell_reads": reads_pj,
-                                          # The ratio is of a burst that meets one query, without the row's opening.
-                                          "pu_compute": columns_pj * self.pim.energy.unit_power_ratio * queries
-                                          / group.passes}),
-            "attention_merge": Cost(place.per_channel * merged_bytes / external, {
-                "gpu_dram": share * merged_bytes * pj_per_byte,
-                # One multiply-accumulate per element of O.
-                "gpu_compute": share * gather(partials.tolist()) * dim * self.spec.energy.mac_pj}),
+            "attention_query_write": Cost(
+                place.per_channel * query_bytes / external, {"gpu_dram": share * query_bytes * pj_per_byte}
+            ),
+            "attention_kv_append": Cost(
+                gather([p.cycles for p in appends]) * clock_s,
+                {"gpu_dram": gather([p.energy_pj for p in appends]) / place.per_channel * place.instances * self.tp},
+            ),
+            "attention": Cost(
+                program_s,
+                {
+                    "pim_cell_reads": reads_pj,
+                    # The ratio is of a burst that meets one query, without the row's opening.
+                    "pu_compute": columns_pj * self.pim.energy.unit_power_ratio * queries / group.passes,
+                },
+            ),
+            "attention_merge": Cost(
+                place.per_channel * merged_bytes / external,
+                {
+                    "gpu_dram": share * merged_bytes * pj_per_byte,
+                    # One multiply-accumulate per element of O.
+                    "gpu_compute": share * gather(partials.tolist()) * dim * self.spec.energy.mac_pj,
+                },
+            ),
         }
 
     def kv_bytes_per_device(self, model: ModelShape, batch: int, tokens: int, layers: int) -> int:
@@ -229,94 +271,153 @@ class PamHbmSystem(GpuPlatform):
         """Area of the units on a DRAM die, from the measured gate equivalents. Reduction units count with their
         published area until they are measured."""
         merging = self.reducer.synth if self.reducer else None
-        return die_area(self.measured.synthesis.area_ge, self.pim.area, reduction_ge=merging.area_ge if merging else None)
+        return die_area(
+            self.measured.synthesis.area_ge, self.pim.area, reduction_ge=merging.area_ge if merging else None
+        )
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         place, memory = self.placement(model, cost.micro_batch), self.memory
         figures, synthesis = self.measured.figures, self.measured.synthesis
         group = self.group(model)
         depth = int(place.tokens_per_bank(int(model.attended(context))))
-        done = _attention(self.unit, MemoryKey(memory), depth, model.head_dim, group.queries, place.per_channel,
-                          group.gap_cycles, group.burst_cycles, self._refresh)
+        done = _attention(
+            self.unit,
+            MemoryKey(memory),
+            depth,
+            model.head_dim,
+            group.queries,
+            place.per_channel,
+            group.gap_cycles,
+            group.burst_cycles,
+            self._refresh,
+        )
         interval = mac_interval(memory)
         library, own = SYNTH["library"], self.measured.process
         notes = []
         if self.measured.below_target:
             slowest = min(synthesis.fmax_mhz, *(own.fmax_mhz if own else ()), self.unit.clock_mhz)
             at_reached = figures.burst_cycles(self.unit, memory, slowest * 1e6, queries=group.together)
-            notes.append(f"the unit {self.measured.below_target} (at {slowest:.0f} MHz a burst would take {at_reached} "
-                         f"memory cycles, the memory gives one every {interval})")
+            notes.append(
+                f"the unit {self.measured.below_target} (at {slowest:.0f} MHz a burst would take {at_reached} "
+                f"memory cycles, the memory gives one every {interval})"
+            )
         if group.burst_cycles > interval:
-            notes.append(f"the unit, not the memory, limits attention: {group.burst_cycles} memory cycles a burst "
-                         f"against {interval}")
+            notes.append(
+                f"the unit, not the memory, limits attention: {group.burst_cycles} memory cycles a burst "
+                f"against {interval}"
+            )
         if group.passes > 1:
             external = memory.channel_bytes_per_s * self.spec.gpu.memory_utilisation
             beside = memory.banks * memory.column_bytes / (max(interval, group.burst_cycles) * memory.clock_ps * 1e-12)
             takes = "one" if self.unit.queries == 1 else f"at most {self.unit.queries}"
-            notes.append(f"{group.queries} queries share each key/value head and the unit takes {takes} per pass, so K and "
-                         f"V are read {group.passes} times where the GPU reads them once: of {beside / external:.1f} times "
-                         f"the GPU's bandwidth {beside / external / group.passes:.2f} times are left")
+            notes.append(
+                f"{group.queries} queries share each key/value head and the unit takes {takes} per pass, so K and "
+                f"V are read {group.passes} times where the GPU reads them once: of {beside / external:.1f} times "
+                f"the GPU's bandwidth {beside / external / group.passes:.2f} times are left"
+            )
         filled = depth / (self.unit.tile_tokens * -(-depth // self.unit.tile_tokens))
         if filled < 0.9:
-            notes.append(f"K and V take whole tiles of {self.unit.tile_tokens} tokens in each of {memory.banks} banks: at "
-                         f"this context {100 * (1 - filled):.0f} % of what they take is not filled yet")
+            notes.append(
+                f"K and V take whole tiles of {self.unit.tile_tokens} tokens in each of {memory.banks} banks: at "
+                f"this context {100 * (1 - filled):.0f} % of what they take is not filled yet"
+            )
         slots = place.per_channel * self.channels
         if place.instances * place.spread < slots:
-            notes.append(f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "
-                         f"not divide evenly over {self.channels} channels")
+            notes.append(
+                f"{place.instances * place.spread} of {slots} channel slots are used: the batch does "
+                f"not divide evenly over {self.channels} channels"
+            )
         area = self.area()
-        notes += [f"area of reduction units is the published one: run `{need.command}`"
-                  for need in (self.reducer.unmeasured if self.reducer else ())]
+        notes += [
+            f"area of reduction units is the published one: run `{need.command}`"
+            for need in (self.reducer.unmeasured if self.reducer else ())
+        ]
         return Details(
-            area=area, notes=notes,
-            unit={"unit": self.measured.unit.name, "preset": self.measured.preset, "settings": dict(self.measured.changes),
-                     "config": self.unit.model_dump(mode="json"), "config_hash": self.measured.hash,
-                     "clock_mhz": self.unit.clock_mhz, "fmax_mhz": synthesis.fmax_mhz, "library": library,
-                     "meets_clock": synthesis.fmax_mhz >= self.unit.clock_mhz, "process": own.as_dict() if own else None,
-                     "area_ge": synthesis.area_ge, "beats_per_clock": figures.beats_per_clock,
-                     "softmax_gap_cycles": figures.softmax_gap_cycles, "drain_cycles": figures.drain_cycles},
-            attention={"memory": memory.name, "power_limit": memory.power_limited, "refresh": self._refresh,
-                          "channels": self.channels, "banks": memory.banks, "instances": place.instances,
-                          "channels_per_instance": place.spread, "instances_per_channel": place.per_channel,
-                          "queries_per_instance": group.queries, "queries_per_pass": group.together,
-                          "passes": group.passes, "tokens_per_bank": depth, "cycles_per_layer": done.cycles,
-                          "reads_per_layer": done.reads,
-                          "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
-                          "softmax_gap_memory_cycles": group.gap_cycles,
-                          "unit_burst_memory_cycles": group.burst_cycles})
+            area=area,
+            notes=notes,
+            unit={
+                "unit": self.measured.unit.name,
+                "preset": self.measured.preset,
+                "settings": dict(self.measured.changes),
+                "config": self.unit.model_dump(mode="json"),
+                "config_hash": self.measured.hash,
+                "clock_mhz": self.unit.clock_mhz,
+                "fmax_mhz": synthesis.fmax_mhz,
+                "library": library,
+                "meets_clock": synthesis.fmax_mhz >= self.unit.clock_mhz,
+                "process": own.as_dict() if own else None,
+                "area_ge": synthesis.area_ge,
+                "beats_per_clock": figures.beats_per_clock,
+                "softmax_gap_cycles": figures.softmax_gap_cycles,
+                "drain_cycles": figures.drain_cycles,
+            },
+            attention={
+                "memory": memory.name,
+                "power_limit": memory.power_limited,
+                "refresh": self._refresh,
+                "channels": self.channels,
+                "banks": memory.banks,
+                "instances": place.instances,
+                "channels_per_instance": place.spread,
+                "instances_per_channel": place.per_channel,
+                "queries_per_instance": group.queries,
+                "queries_per_pass": group.together,
+                "passes": group.passes,
+                "tokens_per_bank": depth,
+                "cycles_per_layer": done.cycles,
+                "reads_per_layer": done.reads,
+                "read_slot_utilisation": done.reads * interval / done.cycles if done.cycles else 0.0,
+                "softmax_gap_memory_cycles": group.gap_cycles,
+                "unit_burst_memory_cycles": group.burst_cycles,
+            },
+        )
 
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {
             "attention": Assumption(
                 "attention takes the timing engine's cycles for the busiest channel plus the measured drain of the unit"
                 + ("; it does not overlap with GEMMs (no head-level pipelining)" if self.pipelining == "none" else ""),
-                "busiest channel"),
+                "busiest channel",
+            ),
             "unit_clock": Assumption(
                 "the unit runs at its target clock; cycles per beat, softmax and drain are measured on its RTL",
-                {"clock_mhz": self.unit.clock_mhz}, self.pim.unit.source),
+                {"clock_mhz": self.unit.clock_mhz},
+                self.pim.unit.source,
+            ),
             "queries": Assumption(
                 "the unit takes one query per pass, so the queries of a group read the same K and V one after the other"
-                if self.unit.queries == 1 else
-                f"a pass over K and V serves up to {self.unit.queries} queries of a group; the unit takes a clock for each "
+                if self.unit.queries == 1
+                else f"a pass over K and V serves up to {self.unit.queries} queries of a group; the unit takes a clock for each "
                 "query and burst, and computing with a burst takes the energy of as many bursts of one query",
-                self.unit.queries),
+                self.unit.queries,
+            ),
             "merge": Assumption(
                 "one partial result (m, l, O) per bank, tile and query is read by the GPU over the external interface and "
-                "merged there, after the units are done; no reduction units", "gpu"),
+                "merged there, after the units are done; no reduction units",
+                "gpu",
+            ),
             "query_write": Assumption(
                 "queries are broadcast to all banks of a channel; the new token's K and V are written into one bank by "
-                "ordinary writes, one request after the other", "broadcast"),
+                "ordinary writes, one request after the other",
+                "broadcast",
+            ),
             "placement": Assumption(
                 "placement is that of the given batch and context; keys and values are not moved when either changes",
-                "fixed"),
+                "fixed",
+            ),
             "synchronisation": Assumption("starting the units and synchronising with the GPU takes no time", 0),
             "unit_power": Assumption(
                 f"a unit at work takes {self.pim.energy.unit_power_ratio:g} times the energy of the columns that it reads, "
-                "from the memory file's energies", self.pim.energy.unit_power_ratio, self.pim.energy.source),
-            "refresh": Assumption("refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing",
-                                  self._refresh),
+                "from the memory file's energies",
+                self.pim.energy.unit_power_ratio,
+                self.pim.energy.source,
+            ),
+            "refresh": Assumption(
+                "refresh " + ("is" if self._refresh else "is not") + " part of the attention's timing", self._refresh
+            ),
             "number_format": Assumption(
-                "results follow the shape of the model, not its number format: FP16 and BF16 take the same time", "any"),
+                "results follow the shape of the model, not its number format: FP16 and BF16 take the same time", "any"
+            ),
         }
 
 
@@ -340,8 +441,9 @@ class PamHbmServed(GpuServed):
             if self.kv_window is not None:
                 ahead = np.minimum(ahead, self.kv_window)
             depth = -(-ahead // grain)
-            out[begin:begin + block] = self._table(micro, place.per_channel, place.spread, grain,
-                                                   int(depth.max()))[depth].mean(axis=0)
+            out[begin : begin + block] = self._table(micro, place.per_channel, place.spread, grain, int(depth.max()))[
+                depth
+            ].mean(axis=0)
         return out
 
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:

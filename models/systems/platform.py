@@ -81,14 +81,18 @@ class GpuPlatform(System):
         if self.tp * self.pp != count:
             raise ConfigError(f"{name}: tensor {self.tp} times pipeline {self.pp} must be the {count} GPUs")
         if max(self.tp, spec.gpu.count) % min(self.tp, spec.gpu.count) and spec.nodes > 1:
-            raise ConfigError(f"{name}: tensor {self.tp} must divide or be a multiple of the {spec.gpu.count} GPUs of a "
-                              "node")
+            raise ConfigError(
+                f"{name}: tensor {self.tp} must divide or be a multiple of the {spec.gpu.count} GPUs of a node"
+            )
         network = spec.network if spec.nodes > 1 else None
         if spec.nodes > 1 and (network is None or not network.gb_s_per_gpu):
             raise ConfigError(f"{name}: {spec.nodes} nodes need a network with gb_s_per_gpu greater than 0")
         device = (spec.gpu, spec.link, spec.energy, network, min(self.tp, spec.gpu.count))
-        self.roofline = Roofline(*device) if spec.gpu.rule != "measured" else \
-            MeasuredGpu(*device, description.kernels(spec.gpu.kernels or ""))
+        self.roofline = (
+            Roofline(*device)
+            if spec.gpu.rule != "measured"
+            else MeasuredGpu(*device, description.kernels(spec.gpu.kernels or ""))
+        )
         self._linear: dict[tuple[str, int], np.ndarray] = {}
         overlaps = getattr(description.spec, "overlaps", None)
         #: Operators that run at the same time, where the system's file says so.
@@ -115,16 +119,22 @@ class GpuPlatform(System):
         ``contexts`` is an integer array; times are arrays of the same shape or scalars.
         """
         score, context = (op for op in layer_operators(model, micro.size, contexts, self.tp) if op.kind == "attention")
-        return {name: cost.scaled(1, self.tp)
-                for name, cost in self.roofline.attention(score, context, micro.size).items()}
+        return {
+            name: cost.scaled(1, self.tp) for name, cost in self.roofline.attention(score, context, micro.size).items()
+        }
 
     @property
     def sources(self) -> dict[str, dict[str, str]]:
         if not isinstance(self.roofline, MeasuredGpu):
             return super().sources
         kernels = self.roofline.kernels
-        return {f"kernels {kernels.name}": {"gpu": kernels.file.gpu, "engine": kernels.file.engine,
-                                            "source": kernels.file.source}} | super().sources
+        return {
+            f"kernels {kernels.name}": {
+                "gpu": kernels.file.gpu,
+                "engine": kernels.file.engine,
+                "source": kernels.file.source,
+            }
+        } | super().sources
 
     @property
     def gpu_rule(self) -> str | None:
@@ -164,36 +174,50 @@ class GpuPlatform(System):
     def assumptions(self) -> dict[str, Assumption]:
         gpu, measured = self.spec.gpu, self.spec.gpu.rule == "measured"
         reached = {"compute_utilisation": gpu.compute_utilisation, "memory_utilisation": gpu.memory_utilisation}
-        traffic, quantised = ("the traffic of the best tiles", "processors are idle in the last wave of tiles") \
-            if gpu.tiled else ("least traffic", "no tile or wave quantisation")
+        traffic, quantised = (
+            ("the traffic of the best tiles", "processors are idle in the last wave of tiles")
+            if gpu.tiled
+            else ("least traffic", "no tile or wave quantisation")
+        )
         products = (
             f"GEMMs, attention and all-reduces of the GPUs take times measured with {self.roofline.kernels.file.engine} on "
             f"{self.roofline.kernels.file.gpu}; norms, activations and transfers take fitted times"
-            if isinstance(self.roofline, MeasuredGpu) else
-            f"GEMMs take the longer of compute at {gpu.compute_utilisation:g} of the peak and {traffic} at "
-            f"{gpu.memory_utilisation:g} of the bandwidth; {quantised}")
-        together = {"none": "operators of a layer run one after the other; nothing overlaps",
-                    "transfers": "transfers of a head run beside the attention of others",
-                    "heads": "projections and transfers of a head run beside the attention of others",
-                    "sub-batches": "the units attend for a half of the requests while the GPU works for the other half, "
-                                   f"from {self.least_batch} requests on"}[self.pipelining]
+            if isinstance(self.roofline, MeasuredGpu)
+            else f"GEMMs take the longer of compute at {gpu.compute_utilisation:g} of the peak and {traffic} at "
+            f"{gpu.memory_utilisation:g} of the bandwidth; {quantised}"
+        )
+        together = {
+            "none": "operators of a layer run one after the other; nothing overlaps",
+            "transfers": "transfers of a head run beside the attention of others",
+            "heads": "projections and transfers of a head run beside the attention of others",
+            "sub-batches": "the units attend for a half of the requests while the GPU works for the other half, "
+            f"from {self.least_batch} requests on",
+        }[self.pipelining]
         if self.near_memory is not None:
             together += "; the units take a share of the FFN"
         return {
-            "gemm": Assumption(products, gpu.kernels if measured else reached,
-                               self.roofline.kernels.file.source if isinstance(self.roofline, MeasuredGpu) else gpu.source),
+            "gemm": Assumption(
+                products,
+                gpu.kernels if measured else reached,
+                self.roofline.kernels.file.source if isinstance(self.roofline, MeasuredGpu) else gpu.source,
+            ),
             "attention": Assumption(
                 "GPU attention is three kernels; each key/value head of a request has one processor"
-                if gpu.per_head else
-                "GPU attention is fused: K and V are read once per group of query heads, scores stay on chip",
-                "per-head" if gpu.per_head else "fused"),
-            "left_out": Assumption("decoding in steady state: prefill, sampling, scheduling and host time are not included",
-                                   ("prefill", "sampling", "scheduling", "host time")),
+                if gpu.per_head
+                else "GPU attention is fused: K and V are read once per group of query heads, scores stay on chip",
+                "per-head" if gpu.per_head else "fused",
+            ),
+            "left_out": Assumption(
+                "decoding in steady state: prefill, sampling, scheduling and host time are not included",
+                ("prefill", "sampling", "scheduling", "host time"),
+            ),
             "overlap": Assumption(together, self._overlapped),
             "contexts": Assumption("all requests have the same context", "equal"),
             "parallelism": Assumption(
                 f"{self.tp}-way tensor and {self.pp}-way pipeline parallelism, one micro-batch per stage",
-                {"tensor": self.tp, "pipeline": self.pp}, self.spec.parallelism.source),
+                {"tensor": self.tp, "pipeline": self.pp},
+                self.spec.parallelism.source,
+            ),
         }
 
     @property
@@ -204,8 +228,14 @@ class GpuPlatform(System):
 
     # Composition -------------------------------------------------------------------------------------------------
 
-    def layer(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
-              attention: bool = True, attended: Mapping[str, Cost] | None = None) -> dict[str, Cost]:
+    def layer(
+        self,
+        model: ModelShape,
+        micro: MicroBatch,
+        contexts: np.ndarray,
+        attention: bool = True,
+        attended: Mapping[str, Cost] | None = None,
+    ) -> dict[str, Cost]:
         """Cost of one decoder layer for a micro-batch on the devices of one stage, by operator. With ``attention``
         false, attention and the operators that overlap with it are left out. ``attended`` is the cost of attention,
         where it is known."""
@@ -221,12 +251,14 @@ class GpuPlatform(System):
             return out
         if attended is None:
             return {name: cost for name, cost in out.items() if self.pipelining != "heads" or name not in PROJECTIONS}
-        parts = Parts(projections, self.transfers, tuple(name for name in attended if name not in self.transfers),
-                      self.hidden)
+        parts = Parts(
+            projections, self.transfers, tuple(name for name in attended if name not in self.transfers), self.hidden
+        )
         return pipelined(out, parts, self.tp / model.heads, projections=self.pipelining == "heads")
 
-    def _linear_costs(self, model: ModelShape, requests: int, contexts: np.ndarray, attended: Mapping[str, Cost]
-                      ) -> tuple[dict[str, Cost], dict[str, float]]:
+    def _linear_costs(
+        self, model: ModelShape, requests: int, contexts: np.ndarray, attended: Mapping[str, Cost]
+    ) -> tuple[dict[str, Cost], dict[str, float]]:
         """Costs of a layer's operators for so many requests, with ``attended`` in its place, and the operations of its
         projections."""
         out: dict[str, Cost] = {}
@@ -240,12 +272,18 @@ class GpuPlatform(System):
             cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
             out[op.name] = cost.scaled(1, self.tp)
             if self.near_memory is not None and op.kind == "gemm" and op.name not in PROJECTIONS:
-                out[op.name] = feed_forward(out[op.name], self.near_memory, batch=requests,
-                                            gpu_flops_per_s=self.spec.gpu.peak_tflops * 1e12, element_bytes=op.dtype_bytes)
+                out[op.name] = feed_forward(
+                    out[op.name],
+                    self.near_memory,
+                    batch=requests,
+                    gpu_flops_per_s=self.spec.gpu.peak_tflops * 1e12,
+                    element_bytes=op.dtype_bytes,
+                )
         return out, projections
 
-    def stage_costs(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray,
-                    attention: bool = True) -> list[dict[str, Cost]]:
+    def stage_costs(
+        self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray, attention: bool = True
+    ) -> list[dict[str, Cost]]:
         """Cost of a micro-batch in each stage, by operator, for all layers of the stage."""
         layer = self.layer(model, micro, contexts, attention)
         out = []
@@ -261,7 +299,9 @@ class GpuPlatform(System):
                     costs[op.name] = self.roofline.operator(op).scaled(1, self.tp)
             if self.pp > 1:
                 # The last stage sends the chosen token back; its size is that of one element per request.
-                count = micro.size * (model.dtype_bytes if stage == self.pp - 1 else model.hidden_size * model.dtype_bytes)
+                count = micro.size * (
+                    model.dtype_bytes if stage == self.pp - 1 else model.hidden_size * model.dtype_bytes
+                )
                 costs["pipeline_transfer"] = self.roofline.transfer(count).scaled(1, self.tp)
             out.append(costs)
         return out
@@ -272,8 +312,9 @@ class GpuPlatform(System):
         micros = self.micro_batches(batch)
         costs = {micro: self.stage_costs(model, micro, contexts) for micro in dict.fromkeys(micros)}
         largest_one = costs[micros[0]]
-        totals = np.array([sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values())
-                           for stage in largest_one])
+        totals = np.array(
+            [sum(np.broadcast_to(cost.time_s, contexts.shape) for cost in stage.values()) for stage in largest_one]
+        )
         slowest = totals.argmax(axis=0)
         seconds: dict[str, np.ndarray] = {}
         for number, stage in enumerate(largest_one):
@@ -296,7 +337,9 @@ class GpuPlatform(System):
             if len(self._linear) > 1 << 16:
                 self._linear.clear()
             stages = self.stage_costs(model, self.micro_batches(batch)[0], np.array([1], np.int64), attention=False)
-            self._linear[key] = np.array([sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages])
+            self._linear[key] = np.array(
+                [sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages]
+            )
         return self._linear[key]
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
@@ -312,8 +355,11 @@ class GpuPlatform(System):
         if self.pipelining != "none":
             one = np.array([1], np.int64)
             around = self.layer(model, micro, one, attention=False)
-            attended = {name: cost for name, cost in self.layer(model, micro, one, attended=attended).items()
-                        if name not in around}
+            attended = {
+                name: cost
+                for name, cost in self.layer(model, micro, one, attended=attended).items()
+                if name not in around
+            }
         return sum(float(np.max(cost.time_s)) for cost in attended.values())
 
     def knees(self, model: ModelShape) -> list[int]:
@@ -324,10 +370,14 @@ class GpuPlatform(System):
     def kv_capacity_tokens(self, model: ModelShape) -> int:
         """Tokens of all requests together that fit, in whole blocks."""
         block, many, apart = self.kv_block_tokens(model), 1 << 16, self.kv_room(model)
-        rooms = [self.available_bytes_per_device - weight if apart is None else apart
-                 for weight in self.weight_bytes_per_device(model)]
-        room = [one * many // self.kv_bytes_per_device(model, many, block, layers)
-                for one, layers in zip(rooms, self.stages(model), strict=True)]
+        rooms = [
+            self.available_bytes_per_device - weight if apart is None else apart
+            for weight in self.weight_bytes_per_device(model)
+        ]
+        room = [
+            one * many // self.kv_bytes_per_device(model, many, block, layers)
+            for one, layers in zip(rooms, self.stages(model), strict=True)
+        ]
         return max(min(room), 0) * block
 
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
@@ -338,8 +388,10 @@ class GpuPlatform(System):
         """Raise :exc:`ConfigError` unless the weights fit."""
         weight, available = max(self.weight_bytes_per_device(model)), self.available_bytes_per_device
         if weight > available:
-            raise ConfigError(f"{model.name} on {self.name}: the weights need {weight} bytes on the fullest device, "
-                              f"{available} are available")
+            raise ConfigError(
+                f"{model.name} on {self.name}: the weights need {weight} bytes on the fullest device, "
+                f"{available} are available"
+            )
 
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
         """Seconds to bring one layer's K and V of ``tokens`` prompt tokens to their place beyond the GPU's memory."""
@@ -375,13 +427,16 @@ class GpuPlatform(System):
         last = context + output_tokens - 1
 
         def fits(number: int, tokens: int) -> bool:
-            return all(weight + self.kv_bytes_per_device(model, number, tokens, layers) <= available
-                       for weight, layers in zip(weights, stages, strict=True))
+            return all(
+                weight + self.kv_bytes_per_device(model, number, tokens, layers) <= available
+                for weight, layers in zip(weights, stages, strict=True)
+            )
 
         kv = [self.kv_bytes_per_device(model, batch, last, layers) for layers in stages]
         full = max(range(self.pp), key=lambda s: weights[s] + kv[s])
-        return Capacity(available, weights[full], kv[full], largest(lambda b: fits(b, context)),
-                        largest(lambda b: fits(b, last)))
+        return Capacity(
+            available, weights[full], kv[full], largest(lambda b: fits(b, context)), largest(lambda b: fits(b, last))
+        )
 
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
         capacity = self.capacity(model, context, batch, output_tokens)
@@ -390,19 +445,25 @@ class GpuPlatform(System):
             raise ConfigError(self.too_large(model, context, batch, output_tokens, capacity, need))
         return capacity
 
-    def too_large(self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity,
-                  need: int) -> str:
+    def too_large(
+        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
+    ) -> str:
         """Message about a batch that does not fit and needs ``need`` bytes of a device."""
         available = capacity.available_bytes_per_device
         where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
-        text = (f"{model.name} on {self.name}: batch {batch} at {where} needs {need} bytes ({need / GIB:.1f} GiB) on "
-                f"the fullest device, {available} ({available / GIB:.1f} GiB) are available")
+        text = (
+            f"{model.name} on {self.name}: batch {batch} at {where} needs {need} bytes ({need / GIB:.1f} GiB) on "
+            f"the fullest device, {available} ({available / GIB:.1f} GiB) are available"
+        )
         if capacity.weight_bytes_per_device > available:
             return f"{text}; the weights alone need {capacity.weight_bytes_per_device}"
         most = capacity.largest_batch_with_output
         if most:
             return f"{text}; the largest batch that fits is {most}"
-        longest = largest(lambda tokens: all(
-            weight + self.kv_bytes_per_device(model, 1, tokens, layers) <= available
-            for weight, layers in zip(self.weight_bytes_per_device(model), self.stages(model), strict=True)))
+        longest = largest(
+            lambda tokens: all(
+                weight + self.kv_bytes_per_device(model, 1, tokens, layers) <= available
+                for weight, layers in zip(self.weight_bytes_per_device(model), self.stages(model), strict=True)
+            )
+        )
         return f"{text}; not even one request fits, the longest context that does has {longest} tokens"

@@ -42,8 +42,9 @@ def cells_pj(memory: Memory, like: Memory) -> float:
         return float(mac[_CELL]) / memory.banks
     whole = like.command("RD").energy_pj
     if _CELL not in whole:
-        raise ConfigError(f"{memory.name} and {like.name}: no file tells the energy of cells apart; energy.boundary must "
-                          "be access")
+        raise ConfigError(
+            f"{memory.name} and {like.name}: no file tells the energy of cells apart; energy.boundary must be access"
+        )
     return access_pj(memory) * float(whole[_CELL]) / sum(whole.values())
 
 

@@ -32,8 +32,10 @@ def kinds() -> Mapping[str, type[System]]:
 def _problem(name: str, cls: Any) -> str | None:
     if not isinstance(cls, type):
         return "must be a class"
-    lacks = [*sorted(getattr(cls, "__abstractmethods__", ())),
-             *(key for key in ("kind", "schema") if not hasattr(cls, key))]
+    lacks = [
+        *sorted(getattr(cls, "__abstractmethods__", ())),
+        *(key for key in ("kind", "schema") if not hasattr(cls, key)),
+    ]
     if lacks:
         return f"lacks {', '.join(lacks)}"
     kind: str = getattr(cls, "kind", "")
@@ -56,8 +58,9 @@ def system_names() -> list[str]:
     return list(_files())
 
 
-def read_spec(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None,
-              beside: Path | None = None) -> tuple[dict[str, Any], dict[Any, int], str, str]:
+def read_spec(
+    name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None, beside: Path | None = None
+) -> tuple[dict[str, Any], dict[Any, int], str, str]:
     """Plain data of a system file with ``overrides`` (dotted keys) applied: ``(document, lines, where, name)``.
 
     A relative path is looked up beside the file ``beside`` if given.
@@ -99,8 +102,11 @@ def load_system(name_or_path: str | os.PathLike[str], overrides: Mapping[str, An
     kind, known = document.get("kind"), kinds()
     if not isinstance(kind, str) or kind not in known:
         line = f":{lines['kind',]}" if ("kind",) in lines else ""
-        problem = nearest("kind", str(kind), known) if "kind" in document else \
-            f"missing key 'kind' (valid: {', '.join(known)})"
+        problem = (
+            nearest("kind", str(kind), known)
+            if "kind" in document
+            else f"missing key 'kind' (valid: {', '.join(known)})"
+        )
         raise ConfigError(f"{where}{line}: {problem}")
     cls = known[kind]
     based = "base" in cls.schema.model_fields

@@ -70,8 +70,12 @@ class Cost:
 
     def scaled(self, time: Any, energy: Any) -> Cost:
         """The cost with its time and its energy multiplied."""
-        return Cost(self.time_s * time, {key: value * energy for key, value in self.energy_pj.items()},
-                    {key: value * energy for key, value in self.levels_pj.items()}, self.compute_bound)
+        return Cost(
+            self.time_s * time,
+            {key: value * energy for key, value in self.energy_pj.items()},
+            {key: value * energy for key, value in self.levels_pj.items()},
+            self.compute_bound,
+        )
 
     def lasting(self, time_s: Any) -> Cost:
         """The cost with another time."""

@@ -27,8 +27,14 @@ from .tiles import Tiling, find_tiling, waves
 __all__ = ["Roofline", "causal_pairs"]
 
 #: Component of energy that each level of a GPU belongs to.
-_COMPONENTS = {"memory": "gpu_dram", "l2": "gpu_caches", "l1": "gpu_caches", "arithmetic": "gpu_compute",
-               "registers": "gpu_compute", "links": "links"}
+_COMPONENTS = {
+    "memory": "gpu_dram",
+    "l2": "gpu_caches",
+    "l1": "gpu_caches",
+    "arithmetic": "gpu_compute",
+    "registers": "gpu_compute",
+    "links": "links",
+}
 
 
 class Roofline:
@@ -40,8 +46,15 @@ class Roofline:
     Without ``waves`` all processors of the device work all the time.
     """
 
-    def __init__(self, gpu: GpuSpec, link: LinkSpec, energy: GpuEnergy, network: Network | None = None,
-                 senders: int = 1, waves: bool = True) -> None:
+    def __init__(
+        self,
+        gpu: GpuSpec,
+        link: LinkSpec,
+        energy: GpuEnergy,
+        network: Network | None = None,
+        senders: int = 1,
+        waves: bool = True,
+    ) -> None:
         self.waves = waves
         self.gpu, self.link, self.energy, self.network, self.senders = gpu, link, energy, network, senders
         self.flops_per_s = gpu.peak_tflops * 1e12 * gpu.compute_utilisation
@@ -79,8 +92,11 @@ class Roofline:
         has one processor."""
         if not self.gpu.per_head:
             return {"attention": self.fused(score, context)}
-        return {score.name: self._tiled(score, split=False), "attention_softmax": self._softmax(score),
-                context.name: self._tiled(context, split=False)}
+        return {
+            score.name: self._tiled(score, split=False),
+            "attention_softmax": self._softmax(score),
+            context.name: self._tiled(context, split=False),
+        }
 
     def _tiled(self, op: Operator, split: bool) -> Cost:
         """Cost of a matrix product by the best tiles. Bytes beyond its three matrices are biases, which are read once."""
@@ -96,9 +112,11 @@ class Roofline:
         busy = tiling.busy if self.waves else 1.0
         compute = 2 * op.m * op.n * op.k * op.count / (self.flops_per_s * _speed(op) * busy)
         memory = (tiling.memory_bytes + bias) / (self._bytes_per_s * busy)
-        levels = self._levels(op) | {"memory": (tiling.memory_bytes + bias) * self.energy.dram_pj_per_byte,
-                                     "l2": (tiling.shared_bytes + bias) * self.energy.l2_pj_per_byte,
-                                     "arithmetic": op.m * op.n * op.k * op.count * self.energy.mac_pj}
+        levels = self._levels(op) | {
+            "memory": (tiling.memory_bytes + bias) * self.energy.dram_pj_per_byte,
+            "l2": (tiling.shared_bytes + bias) * self.energy.l2_pj_per_byte,
+            "arithmetic": op.m * op.n * op.k * op.count * self.energy.mac_pj,
+        }
         if self.gpu.quirks and op.kind == "attention":
             levels["registers"] = levels["registers"] / op.count
         return _cost(np.maximum(compute, memory), levels, compute > memory)
@@ -117,16 +135,33 @@ class Roofline:
         flops, count = sum(op.flops for op in ops), sum(op.bytes for op in ops)
         each = [self._levels(op) for op in ops]
         compute, memory = flops / (self.flops_per_s * _speed(ops[0])), count / self._bytes_per_s
-        return _cost(np.maximum(compute, memory), {key: sum(levels[key] for levels in each) for key in each[0]},
-                     compute > memory)
+        return _cost(
+            np.maximum(compute, memory), {key: sum(levels[key] for levels in each) for key in each[0]}, compute > memory
+        )
 
-    def prompt_attention(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
-                         past: np.ndarray, window: int | None) -> float:
+    def prompt_attention(
+        self,
+        heads: int,
+        kv_heads: int,
+        head_dim: int,
+        dtype_bytes: int,
+        tokens: np.ndarray,
+        past: np.ndarray,
+        window: int | None,
+    ) -> float:
         """Seconds of :meth:`prompt_cost`."""
         return float(self.prompt_cost(heads, kv_heads, head_dim, dtype_bytes, tokens, past, window).time_s)
 
-    def prompt_cost(self, heads: int, kv_heads: int, head_dim: int, dtype_bytes: int, tokens: np.ndarray,
-                    past: np.ndarray, window: int | None) -> Cost:
+    def prompt_cost(
+        self,
+        heads: int,
+        kv_heads: int,
+        head_dim: int,
+        dtype_bytes: int,
+        tokens: np.ndarray,
+        past: np.ndarray,
+        window: int | None,
+    ) -> Cost:
         """Cost of causal attention of one layer for ``tokens[i]`` tokens of each of some prompts, after the ``past[i]``
         tokens before them. A token attends to at most ``window`` tokens.
 
@@ -138,12 +173,17 @@ class Roofline:
         def products(m: Any, n: Any, count: int, pairs: Any) -> tuple[Operator, Operator]:
             """Scores and outputs; ``pairs`` are the pairs of a query and a key that are multiplied."""
             half: dict[str, Any] = {
-                "count": count, "dtype_bytes": dtype_bytes,
+                "count": count,
+                "dtype_bytes": dtype_bytes,
                 "kv_bytes": kv_heads * float(whole.sum()) * head_dim * dtype_bytes,
-                "activation_bytes": heads * float(tokens.sum()) * head_dim * dtype_bytes}
-            return (Operator("attention_score", "attention", m, n, head_dim,
-                             flops=(2 * head_dim + SOFTMAX_FLOPS) * pairs, **half),
-                    Operator("attention_context", "attention", m, head_dim, n, flops=2 * head_dim * pairs, **half))
+                "activation_bytes": heads * float(tokens.sum()) * head_dim * dtype_bytes,
+            }
+            return (
+                Operator(
+                    "attention_score", "attention", m, n, head_dim, flops=(2 * head_dim + SOFTMAX_FLOPS) * pairs, **half
+                ),
+                Operator("attention_context", "attention", m, head_dim, n, flops=2 * head_dim * pairs, **half),
+            )
 
         if not self.gpu.per_head:
             new, pairs = float(tokens.sum()), causal_pairs(tokens, past, window)
@@ -216,13 +256,19 @@ class Roofline:
         registers = 3 * op.m * op.n * op.k * op.count
         return self._passed(op.bytes, op.flops) | {
             "l1": l1 * op.count * op.dtype_bytes * self.energy.l1_pj_per_byte,
-            "registers": registers * self.energy.register_pj_per_byte}
+            "registers": registers * self.energy.register_pj_per_byte,
+        }
 
     def _passed(self, count: Any, flops: Any) -> dict[str, Any]:
         """Energy of bytes that pass every level once, and of operations. Two operations make a multiply-accumulate."""
         e = self.energy
-        return {"memory": count * e.dram_pj_per_byte, "l2": count * e.l2_pj_per_byte, "l1": count * e.l1_pj_per_byte,
-                "arithmetic": flops / 2 * e.mac_pj, "registers": count * e.register_pj_per_byte}
+        return {
+            "memory": count * e.dram_pj_per_byte,
+            "l2": count * e.l2_pj_per_byte,
+            "l1": count * e.l1_pj_per_byte,
+            "arithmetic": flops / 2 * e.mac_pj,
+            "registers": count * e.register_pj_per_byte,
+        }
 
 
 def causal_pairs(tokens: np.ndarray, past: np.ndarray, window: int | None) -> float:

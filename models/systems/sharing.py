@@ -42,8 +42,11 @@ def several(name: str, queries: int, preset: str = "pam-hbm", **settings: Any) -
     if one.queries != 1:
         raise ConfigError(f"{preset} takes {one.queries} queries; a design begins with a preset of one")
     more = one.query_bytes * (queries - 1)
-    shared = {} if queries == 1 else {"queries": queries, "query_bytes": one.query_bytes + more,
-                                      "buffer_bytes": one.buffer_bytes + more}
+    shared = (
+        {}
+        if queries == 1
+        else {"queries": queries, "query_bytes": one.query_bytes + more, "buffer_bytes": one.buffer_bytes + more}
+    )
     return Design(name, preset, {**shared, **settings})
 
 
@@ -51,8 +54,7 @@ def several(name: str, queries: int, preset: str = "pam-hbm", **settings: Any) -
 _NARROW: dict[str, Any] = {"lanes": 8, "acc_format": "fp16", "score_format": "fp16"}
 
 #: The published unit for 1 to 8 queries, and a narrow one.
-DESIGNS = (*(several(f"{n}", n) for n in (1, 2, 3, 4, 8)),
-           *(several(f"narrow, {n}", n, **_NARROW) for n in (2, 3, 4)))
+DESIGNS = (*(several(f"{n}", n) for n in (1, 2, 3, 4, 8)), *(several(f"narrow, {n}", n, **_NARROW) for n in (2, 3, 4)))
 
 
 @dataclass(frozen=True)
@@ -105,14 +107,25 @@ class Sharing:
         """Plain data for JSON."""
         document = {key: list(value) if isinstance(value, tuple) else value for key, value in asdict(self).items()}
         if self.area is not None:
-            document["area"] = {"with_other_percent": list(self.area.with_other_percent), "verdict": self.area.verdict,
-                                "budget_percent": self.area.budget_percent}
+            document["area"] = {
+                "with_other_percent": list(self.area.with_other_percent),
+                "verdict": self.area.verdict,
+                "budget_percent": self.area.budget_percent,
+            }
         return {**document, "bound": self.bound}
 
 
-def sharing(records: RecordSource, models: Iterable[ModelShape], contexts: Sequence[int], *,
-            designs: Sequence[Design] = DESIGNS, batch: int = 8, power_limits: Sequence[bool] = (True, False),
-            system: str = "pam-hbm-only", tell: Callable[[str], None] = lambda text: None) -> list[Sharing]:
+def sharing(
+    records: RecordSource,
+    models: Iterable[ModelShape],
+    contexts: Sequence[int],
+    *,
+    designs: Sequence[Design] = DESIGNS,
+    batch: int = 8,
+    power_limits: Sequence[bool] = (True, False),
+    system: str = "pam-hbm-only",
+    tell: Callable[[str], None] = lambda text: None,
+) -> list[Sharing]:
     """Every design with every model, with and without the memory's power limit. First come the GPUs alone.
 
     Raises
@@ -127,8 +140,9 @@ def sharing(records: RecordSource, models: Iterable[ModelShape], contexts: Seque
     missing: list[Measurement] = []
     for design in designs:
         for limit in power_limits:
-            made = load_system(system, {"unit.preset": design.preset, "unit.settings": dict(design.settings),
-                                        "power_limit": limit})
+            made = load_system(
+                system, {"unit.preset": design.preset, "unit.settings": dict(design.settings), "power_limit": limit}
+            )
             if not isinstance(made, PamHbmSystem):
                 raise ConfigError(f"{system}: designs are of units in systems of the kind {PamHbmSystem.kind}")
             loaded[design.name, limit] = made
@@ -152,7 +166,9 @@ def sharing(records: RecordSource, models: Iterable[ModelShape], contexts: Seque
     return out
 
 
-def _row(name: str, system: GpuPlatform, model: ModelShape, contexts: Sequence[int], batch: int, limit: bool) -> Sharing:
+def _row(
+    name: str, system: GpuPlatform, model: ModelShape, contexts: Sequence[int], batch: int, limit: bool
+) -> Sharing:
     fits = np.array([system.capacity(model, context, batch, 1).largest_batch >= batch for context in contexts])
     here = np.asarray(contexts, np.int64)[fits]
     micros, layers = system.micro_batches(batch), system.stages(model)
@@ -161,9 +177,22 @@ def _row(name: str, system: GpuPlatform, model: ModelShape, contexts: Sequence[i
         costs = {micro: system.attention(model, micro, here) for micro in dict.fromkeys(micros)}
         largest, steps = costs[micros[0]], max(layers) * system.pp
         units = np.broadcast_to(largest["attention"].time_s, here.shape) * steps
-        whole = sum((np.broadcast_to(cost.time_s, here.shape) for cost in largest.values()), np.zeros(len(here))) * steps
-        energy = sum((np.broadcast_to(pj, here.shape) for micro in micros for cost in costs[micro].values()
-                      for pj in cost.energy_pj.values()), np.zeros(len(here))) * sum(layers) / batch
+        whole = (
+            sum((np.broadcast_to(cost.time_s, here.shape) for cost in largest.values()), np.zeros(len(here))) * steps
+        )
+        energy = (
+            sum(
+                (
+                    np.broadcast_to(pj, here.shape)
+                    for micro in micros
+                    for cost in costs[micro].values()
+                    for pj in cost.energy_pj.values()
+                ),
+                np.zeros(len(here)),
+            )
+            * sum(layers)
+            / batch
+        )
 
     def spread(values: np.ndarray, scale: float) -> tuple[float | None, ...]:
         found = iter(values.tolist())
@@ -171,15 +200,29 @@ def _row(name: str, system: GpuPlatform, model: ModelShape, contexts: Sequence[i
 
     queries = system.queries_per_head(model)
     common: dict[str, Any] = {
-        "design": name, "model": model.name, "power_limit": limit, "batch": batch, "queries_per_head": queries,
-        "contexts": tuple(contexts), "units_ms": spread(units, 1e3), "attention_ms": spread(whole, 1e3),
-        "energy_mj": spread(energy, 1e-9)}
+        "design": name,
+        "model": model.name,
+        "power_limit": limit,
+        "batch": batch,
+        "queries_per_head": queries,
+        "contexts": tuple(contexts),
+        "units_ms": spread(units, 1e3),
+        "attention_ms": spread(whole, 1e3),
+        "energy_mj": spread(energy, 1e-9),
+    }
     if not isinstance(system, PamHbmSystem):
         return Sharing(**common, queries_per_pass=queries, passes=1, burst_cycles=None, interval_cycles=None)
     group = system.group(model)
-    return Sharing(**common, queries_per_pass=group.together, passes=group.passes, burst_cycles=group.burst_cycles,
-                   interval_cycles=mac_interval(system.memory), area_ge=system.measured.synthesis.area_ge,
-                   area=system.area(), records=tuple(record.name for record in system.records))
+    return Sharing(
+        **common,
+        queries_per_pass=group.together,
+        passes=group.passes,
+        burst_cycles=group.burst_cycles,
+        interval_cycles=mac_interval(system.memory),
+        area_ge=system.measured.synthesis.area_ge,
+        area=system.area(),
+        records=tuple(record.name for record in system.records),
+    )
 
 
 def best(rows: Iterable[Sharing], *, power_limit: bool = True) -> Sharing | None:

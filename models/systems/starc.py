@@ -78,9 +78,17 @@ def _kept(memo: OrderedDict[Any, Value], most: int, key: Any, make: Callable[[],
 def _method(spec: SelectionSpec, prompt: int) -> Method:
     """The method of a run with a prompt of so many tokens."""
     options: dict[str, dict[str, Any]] = {
-        "starc": {"prefill": prompt, "interval": spec.interval, "tokens_per_cluster": spec.tokens_per_cluster,
-                  "iterations": spec.iterations, "seed": spec.seed, "pad": spec.padding},
-        "sparq": {"parts": spec.query_parts}, "infinigen": {"share": spec.key_share}}
+        "starc": {
+            "prefill": prompt,
+            "interval": spec.interval,
+            "tokens_per_cluster": spec.tokens_per_cluster,
+            "iterations": spec.iterations,
+            "seed": spec.seed,
+            "pad": spec.padding,
+        },
+        "sparq": {"parts": spec.query_parts},
+        "infinigen": {"share": spec.key_share},
+    }
     return make_method(spec.method, spec.budget, **options.get(spec.method, {}))
 
 
@@ -121,8 +129,10 @@ class StarcSystem(AttAccSystem):
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         super().prepare(model, records, refresh)
         if model.sliding_window is not None and not self._all:
-            raise ConfigError(f"{self.name}: selections need all tokens of a context; {model.name} attends to the last "
-                              f"{model.sliding_window} only")
+            raise ConfigError(
+                f"{self.name}: selections need all tokens of a context; {model.name} attends to the last "
+                f"{model.sliding_window} only"
+            )
         missing = [] if self.selector is None else self.selector.look_up(records)
         if missing:
             raise MissingRecord(f"{self.name} with {model.name}", missing)
@@ -155,10 +165,18 @@ class StarcSystem(AttAccSystem):
         """Selections at some of the contexts of a run."""
         spec, prompt = self.chosen, self.prompt(contexts)
         at = sampled_contexts(int(contexts[0]), int(contexts[-1]), spec.steps, spec.interval, prompt)
-        key = (spec.model_dump_json(exclude={"full_layers", "reads", "selector", "source"}), prompt,
-               model.head_dim, at.tobytes())
-        return _kept(self._steps, 64, key, lambda: select_steps(_method(spec, prompt), self.source(model.head_dim), at,
-                                                           spec.unit_tokens))
+        key = (
+            spec.model_dump_json(exclude={"full_layers", "reads", "selector", "source"}),
+            prompt,
+            model.head_dim,
+            at.tobytes(),
+        )
+        return _kept(
+            self._steps,
+            64,
+            key,
+            lambda: select_steps(_method(spec, prompt), self.source(model.head_dim), at, spec.unit_tokens),
+        )
 
     def selected_timing(self, model: ModelShape, step: StepSelection, heads: int) -> QueueTiming:
         """Cycles and commands of one layer of a stack whose heads take the selections in turn."""
@@ -180,7 +198,9 @@ class StarcSystem(AttAccSystem):
             return whole, attended
         steps, heads = self.steps(model, contexts), self.heads(model, micro.size)
         at = [step.context for step in steps]
-        sampled = np.array([[*work_values(self.selected_timing(model, step, heads)), step.fetch.fetched] for step in steps])
+        sampled = np.array(
+            [[*work_values(self.selected_timing(model, step, heads)), step.fetch.fetched] for step in steps]
+        )
         found = np.stack([np.interp(contexts, at, column) for column in sampled.T])
         if whole is None:
             return LayerWork(found[:-1]), found[-1]
@@ -192,32 +212,57 @@ class StarcSystem(AttAccSystem):
         found = super().details(model, batch, context, cost)
         spec, contexts = self.chosen, context + np.arange(len(cost.total_s))
         method = _method(spec, self.prompt(contexts))
-        more: dict[str, Any] = {"method": spec.method, "budget": spec.budget, "prompt_tokens": self.prompt(contexts),
-                                "unit_tokens": spec.unit_tokens, "full_layers": self._full_layers}
+        more: dict[str, Any] = {
+            "method": spec.method,
+            "budget": spec.budget,
+            "prompt_tokens": self.prompt(contexts),
+            "unit_tokens": spec.unit_tokens,
+            "full_layers": self._full_layers,
+        }
         notes = list(found.notes)
         if self._all:
             tokens = contexts.astype(float)
             units = np.ceil(contexts / spec.unit_tokens)
-            counts = {"wanted": tokens, "fetched": units * spec.unit_tokens, "units": units, "runs": np.ones(len(contexts)),
-                      "rows": np.ceil(contexts / 256), "overfetch": units * spec.unit_tokens - tokens}
-            more |= {name: float(values.mean()) for name, values in counts.items()} | {"waiting": 0.0, "synthetic": False,
-                                                                                       "steps": 0}
+            counts = {
+                "wanted": tokens,
+                "fetched": units * spec.unit_tokens,
+                "units": units,
+                "runs": np.ones(len(contexts)),
+                "rows": np.ceil(contexts / 256),
+                "overfetch": units * spec.unit_tokens - tokens,
+            }
+            more |= {name: float(values.mean()) for name, values in counts.items()} | {
+                "waiting": 0.0,
+                "synthetic": False,
+                "steps": 0,
+            }
         else:
             steps, heads = self.steps(model, contexts), self.heads(model, cost.micro_batch)
             at, source = [step.context for step in steps], self.source(model.head_dim)
             for name in asdict(steps[0].fetch):
                 values = [getattr(step.fetch, name) for step in steps]
                 more[name] = float(np.interp(contexts, at, values).mean())
-            waits = [self.stack_layer(model, step.slots, heads, [
-                step.runs[head % len(step.runs)] for head in range(heads)]).waiting for step in steps]
-            more |= {"waiting": float(np.interp(contexts, at, waits).mean()), "synthetic": source.synthetic,
-                     "steps": len(steps)}
+            waits = [
+                self.stack_layer(
+                    model, step.slots, heads, [step.runs[head % len(step.runs)] for head in range(heads)]
+                ).waiting
+                for step in steps
+            ]
+            more |= {
+                "waiting": float(np.interp(contexts, at, waits).mean()),
+                "synthetic": source.synthetic,
+                "steps": len(steps),
+            }
             if source.synthetic:
-                notes.append(f"synthetic: selections are of {source.heads} heads of made-up keys, at {len(steps)} of "
-                             f"{len(contexts)} steps")
+                notes.append(
+                    f"synthetic: selections are of {source.heads} heads of made-up keys, at {len(steps)} of "
+                    f"{len(contexts)} steps"
+                )
             else:
-                notes.append(f"selections are of {source.heads} heads of {spec.keys.capture}, layer {spec.keys.layer}, at "
-                             f"{len(steps)} of {len(contexts)} steps")
+                notes.append(
+                    f"selections are of {source.heads} heads of {spec.keys.capture}, layer {spec.keys.layer}, at "
+                    f"{len(steps)} of {len(contexts)} steps"
+                )
         more["attention_us"] = float(cost.seconds["attention"].mean()) * 1e6
         more["scored"] = float(np.mean(method.scored(contexts, model.head_dim)))
         seconds = float(cost.total_s.mean())
@@ -225,8 +270,9 @@ class StarcSystem(AttAccSystem):
         more["selecting"] = self._selecting(model, cost, seconds)
         return Details(found.area, found.unit, found.attention, notes, {**found.more, **more})
 
-    def _clustering(self, method: Method, model: ModelShape, batch: int, micro: int, seconds: float
-                    ) -> dict[str, Any] | None:
+    def _clustering(
+        self, method: Method, model: ModelShape, batch: int, micro: int, seconds: float
+    ) -> dict[str, Any] | None:
         """Clustering on the GPUs, and the move of clustered tokens to their places, each step's share of them."""
         if not isinstance(method, Starc):
             return None
@@ -236,22 +282,37 @@ class StarcSystem(AttAccSystem):
         prompt, each = (method.clustering_flops(tokens, model.head_dim) for tokens in (method.prefill, interval))
 
         def gpu_seconds(flops: float, tokens: int) -> float:
-            return max(flops / (gpu.peak_tflops * 1e12 * gpu.compute_utilisation),
-                       tokens * vector / (gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation)) * heads
+            return (
+                max(
+                    flops / (gpu.peak_tflops * 1e12 * gpu.compute_utilisation),
+                    tokens * vector / (gpu.bandwidth_gb_s * 1e9 * gpu.memory_utilisation),
+                )
+                * heads
+            )
 
         moved = 2 * interval * vector
         write = 0.0 if link is None else moved * heads / (link.both_ways_gb_s * 1e9 / 2)
         cluster = gpu_seconds(each, interval)
         step = (cluster + write) / interval
-        energy = {"gpu_arithmetic": each / 2 * self.spec.energy.mac_pj,
-                  "links": 0.0 if link is None else moved * link.pj_per_byte}
+        energy = {
+            "gpu_arithmetic": each / 2 * self.spec.energy.mac_pj,
+            "links": 0.0 if link is None else moved * link.pj_per_byte,
+        }
         # Of all heads of a token, in mJ.
-        energy = {name: pj * max(model.kv_heads, self.tp) * model.layers / interval * 1e-9 for name, pj in energy.items()}
-        return {"prompt_flops": prompt, "interval_flops": each, "write_bytes": moved,
-                "prompt_gpu_ms": gpu_seconds(prompt, method.prefill) * 1e3,
-                "gpu_us_per_step": cluster / interval * 1e6, "write_us_per_step": write / interval * 1e6,
-                "us_per_step": step * 1e6, "tpot_ms_with": (seconds + step) * 1e3,
-                "energy_mj_per_token": energy | {"total": sum(energy.values())}}
+        energy = {
+            name: pj * max(model.kv_heads, self.tp) * model.layers / interval * 1e-9 for name, pj in energy.items()
+        }
+        return {
+            "prompt_flops": prompt,
+            "interval_flops": each,
+            "write_bytes": moved,
+            "prompt_gpu_ms": gpu_seconds(prompt, method.prefill) * 1e3,
+            "gpu_us_per_step": cluster / interval * 1e6,
+            "write_us_per_step": write / interval * 1e6,
+            "us_per_step": step * 1e6,
+            "tpot_ms_with": (seconds + step) * 1e3,
+            "energy_mj_per_token": energy | {"total": sum(energy.values())},
+        }
 
     def _selecting(self, model: ModelShape, cost: StepCost, seconds: float) -> dict[str, Any] | None:
         """The unit that selects, as measured: once a layer if it hides behind the attention of other heads."""
@@ -260,18 +321,34 @@ class StarcSystem(AttAccSystem):
         figures, config = self.selector.figures, self.selector.config
         tail = figures.tail_cycles / clock_hz(config)
         layers = max(self.stages(model)) * self.pp
-        return {"unit": f"starc-select {self.selector.preset}", "clusters": int(figures.ideal_cycles),
-                "tail_us": tail * 1e6, "share_of_attention": tail * layers / float(cost.seconds["attention"].mean()),
-                "measured_share": figures.share_of_attention, "tpot_ms_with": (seconds + tail * layers) * 1e3}
+        return {
+            "unit": f"starc-select {self.selector.preset}",
+            "clusters": int(figures.ideal_cycles),
+            "tail_us": tail * 1e6,
+            "share_of_attention": tail * layers / float(cost.seconds["attention"].mean()),
+            "measured_share": figures.share_of_attention,
+            "tpot_ms_with": (seconds + tail * layers) * 1e3,
+        }
 
     def assumptions(self) -> dict[str, Assumption]:
         spec = self.chosen
         reads = "a shorter sequence of as many tokens" if spec.reads == "count" else "the access units of these tokens"
         text = json.loads(spec.model_dump_json(exclude={"keys", "source"}))
         return super().assumptions() | {
-            "selection": Assumption(f"heads read {reads}; {spec.method} with a budget of {spec.budget} tokens, access "
-                                    f"units of {spec.unit_tokens}", text, spec.source),
-            "not_in_attention": Assumption("reads for scores, selecting, clustering and moves of clustered tokens are "
-                                           "stated apart and are not in the step", False),
-            "keys": Assumption("heads of all requests and layers take the selections of a few heads in turn",
-                               spec.keys.capture or "synthetic", spec.keys.source)}
+            "selection": Assumption(
+                f"heads read {reads}; {spec.method} with a budget of {spec.budget} tokens, access "
+                f"units of {spec.unit_tokens}",
+                text,
+                spec.source,
+            ),
+            "not_in_attention": Assumption(
+                "reads for scores, selecting, clustering and moves of clustered tokens are "
+                "stated apart and are not in the step",
+                False,
+            ),
+            "keys": Assumption(
+                "heads of all requests and layers take the selections of a few heads in turn",
+                spec.keys.capture or "synthetic",
+                spec.keys.source,
+            ),
+        }

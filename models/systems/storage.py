@@ -77,13 +77,16 @@ class StoragePlatform(GpuPlatform):
         self.own = spec = description.spec
         gpu = self.spec.gpu
         reached = min(spec.sequences.tflops / gpu.peak_tflops, gpu.compute_utilisation)
-        self.sequences: Roofline = self.roofline if isinstance(self.roofline, MeasuredGpu) else Roofline(
-            gpu.model_copy(update={"compute_utilisation": reached}), self.spec.link, self.spec.energy)
+        self.sequences: Roofline = (
+            self.roofline
+            if isinstance(self.roofline, MeasuredGpu)
+            else Roofline(gpu.model_copy(update={"compute_utilisation": reached}), self.spec.link, self.spec.energy)
+        )
         if self.devices != 1:
             raise ConfigError(f"{self.name}: the links have one GPU, gpu.count times nodes is {self.devices}")
         self.links = LinkTree(spec.links, self.name)
         self.drives = self.links.spread("drive", spec.devices)
-        self.links.bytes_per_s(GPU[0])      # there must be one
+        self.links.bytes_per_s(GPU[0])  # there must be one
         for part in self.parts:
             self.links.bytes_per_s(part)
             edge = self.links.edges[part]
@@ -113,13 +116,17 @@ class StoragePlatform(GpuPlatform):
             If the file names a place that does not hold them.
         """
         need, chosen = model.weight_bytes, self.own.weights
-        room = {"gpu": self.available_bytes_per_device, "host": self.host_bytes,
-                "drives": len(self.drives) * self.drive_bytes}
+        room = {
+            "gpu": self.available_bytes_per_device,
+            "host": self.host_bytes,
+            "drives": len(self.drives) * self.drive_bytes,
+        }
         if chosen == "auto":
             return next((place for place, there in room.items() if need <= there), "drives")
         if need > room[chosen]:
-            raise ConfigError(f"{model.name} on {self.name}: weights '{chosen}': they need {need} bytes, {room[chosen]} "
-                              "are there")
+            raise ConfigError(
+                f"{model.name} on {self.name}: weights '{chosen}': they need {need} bytes, {room[chosen]} are there"
+            )
         return str(chosen)
 
     def check(self, model: ModelShape) -> None:
@@ -148,7 +155,8 @@ class StoragePlatform(GpuPlatform):
             raise ConfigError(
                 f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} needs {need} bytes "
                 f"({need / GIB:.1f} GiB), {len(self.drives)} drives have {there} ({there / GIB:.1f} GiB); "
-                + (f"the largest batch that fits is {most}" if most else "not even one request fits"))
+                + (f"the largest batch that fits is {most}" if most else "not even one request fits")
+            )
         return capacity
 
     def kv_capacity_tokens(self, model: ModelShape) -> int:
@@ -166,8 +174,10 @@ class StoragePlatform(GpuPlatform):
     def between(self, part: str, other: tuple[str, int], count: Any, back: bool = False) -> list[Transfer]:
         """``count`` bytes from parts of all drives to another node, in equal shares. ``back``: the other way."""
         share = count / len(self.drives)
-        return [Transfer(other, (part, number), share) if back else Transfer((part, number), other, share)
-                for _, number in self.drives]
+        return [
+            Transfer(other, (part, number), share) if back else Transfer((part, number), other, share)
+            for _, number in self.drives
+        ]
 
     def weight_transfers(self, model: ModelShape) -> list[Transfer]:
         """Transfers of a layer's weights to the GPU. Embedding and output matrix are spread over the layers."""
@@ -179,8 +189,14 @@ class StoragePlatform(GpuPlatform):
     def flash_seconds(self, transfers: list[Transfer]) -> Any:
         """Seconds for which the busiest flash reads what leaves it."""
         loads = self.links.loads(one for one in transfers if one.source[0] == "flash")
-        return max((count for ((name, _), _), count in loads.items() if name == "flash"), default=0,
-                   key=lambda count: float(np.max(count))) / self.flash_bytes_per_s
+        return (
+            max(
+                (count for ((name, _), _), count in loads.items() if name == "flash"),
+                default=0,
+                key=lambda count: float(np.max(count)),
+            )
+            / self.flash_bytes_per_s
+        )
 
     def transfer_seconds(self, transfers: list[Transfer]) -> Any:
         """Seconds of transfers at the same time, reading of flash included."""
@@ -201,9 +217,12 @@ class StoragePlatform(GpuPlatform):
         for op in (*embedding_operators(model, batch), *head_operators(model, batch)):
             costs[op.name] = self.roofline.operator(op)
         moved = sum(transfer.count for transfer in more.transfers)
-        costs["transfer_wait"] = Cost(costs["transfer_wait"].time_s,
-                                      {"host_links": moved * model.layers * self.own.links.pj_per_byte})
-        seconds = {name: np.broadcast_to(np.asarray(cost.time_s, float), contexts.shape) for name, cost in costs.items()}
+        costs["transfer_wait"] = Cost(
+            costs["transfer_wait"].time_s, {"host_links": moved * model.layers * self.own.links.pj_per_byte}
+        )
+        seconds = {
+            name: np.broadcast_to(np.asarray(cost.time_s, float), contexts.shape) for name, cost in costs.items()
+        }
         energy: dict[str, np.ndarray] = {}
         for cost in costs.values():
             for component, pj in cost.energy_pj.items():
@@ -236,10 +255,16 @@ class StoragePlatform(GpuPlatform):
             return sum(float(self.sequences.operator(op).time_s) for op in ops)
 
         linear = spent([op for op in layer_operators(model, total, 1) if op.kind != "attention"])
-        attention = self.sequences.prompt_attention(model.heads, model.kv_heads, model.head_dim, model.dtype_bytes, tokens,
-                                                    past, model.sliding_window)
-        moved = self.transfer_seconds([*self.weight_transfers(model), *self.kv_write_transfers(model, total - kept),
-                                       Transfer(GPU, HOST, kept * block.x_token_bytes)])
+        attention = self.sequences.prompt_attention(
+            model.heads, model.kv_heads, model.head_dim, model.dtype_bytes, tokens, past, model.sliding_window
+        )
+        moved = self.transfer_seconds(
+            [
+                *self.weight_transfers(model),
+                *self.kv_write_transfers(model, total - kept),
+                Transfer(GPU, HOST, kept * block.x_token_bytes),
+            ]
+        )
         written = self.kv_write_least_seconds((total - kept) * block.kv_token_bytes)
         layer = max(linear + attention, float(moved), float(written))
         return model.layers * layer + spent([*embedding_operators(model, total), *head_operators(model, rows)])
@@ -256,38 +281,68 @@ class StoragePlatform(GpuPlatform):
         steps = len(cost.total_s)
         contexts = context + np.arange(steps, dtype=np.int64)
         more = self.layer_seconds(model, batch, contexts, 0.0)
-        traffic = {name: {way: float(np.mean(count)) * model.layers for way, count in both.items()}
-                   for name, both in self.links.traffic(more.transfers).items()}
-        prefill = self.prompt_seconds(model, np.full(batch, context), np.zeros(batch, np.int64),
-                                      self.requests_with_inputs(model, batch, int(contexts[-1])))
+        traffic = {
+            name: {way: float(np.mean(count)) * model.layers for way, count in both.items()}
+            for name, both in self.links.traffic(more.transfers).items()
+        }
+        prefill = self.prompt_seconds(
+            model,
+            np.full(batch, context),
+            np.zeros(batch, np.int64),
+            self.requests_with_inputs(model, batch, int(contexts[-1])),
+        )
         run = prefill + float(cost.total_s.sum())
         price = self.price_usd()
-        return Details(notes=more.notes, more={
-            "traffic_bytes": by_name(traffic), "prefill_s": prefill, "run_throughput_tok_s": batch * steps / run,
-            "weights_at": self.weights_at(model), "price_usd": price,
-            "tok_s_per_usd": batch * steps / run / sum(price.values()) if price else None, **more.keys})
+        return Details(
+            notes=more.notes,
+            more={
+                "traffic_bytes": by_name(traffic),
+                "prefill_s": prefill,
+                "run_throughput_tok_s": batch * steps / run,
+                "weights_at": self.weights_at(model),
+                "price_usd": price,
+                "tok_s_per_usd": batch * steps / run / sum(price.values()) if price else None,
+                **more.keys,
+            },
+        )
 
     def price_usd(self) -> dict[str, float] | None:
         """Price of the server by part; None if the file has no price of its GPU."""
         prices, gpu = self.own.prices, self.spec.gpu.name
         if gpu not in prices.gpu_usd:
             return None
-        return {"gpu": prices.gpu_usd[gpu], "server": prices.server_usd, "expansion": prices.expansion_usd,
-                "drives": len(self.drives) * prices.drive_usd}
+        return {
+            "gpu": prices.gpu_usd[gpu],
+            "server": prices.server_usd,
+            "expansion": prices.expansion_usd,
+            "drives": len(self.drives) * prices.drive_usd,
+        }
 
     def assumptions(self) -> dict[str, Assumption]:
         spec = self.own
         return super().assumptions() | {
-            "drives": Assumption(f"{len(self.drives)} drives are spread over the ports; each reads "
-                                 f"{self.flash_bytes_per_s / 1e9:.2f} and writes {self.flash_write_bytes_per_s / 1e9:.2f} "
-                                 "GB/s", len(self.drives), spec.drive.source),
-            "links": Assumption("the slowest link counts for all bytes that cross it; directions do not meet",
-                                spec.links.model_dump()["edges"], spec.links.source),
-            "weights": Assumption("weights that are not in the GPU's memory are streamed in every step, layer by layer",
-                                  spec.weights),
-            "sequences": Assumption(f"prefill and recomputing reach {spec.sequences.tflops:g} TFLOP/s on any GPU that has "
-                                    "as many", spec.sequences.tflops, spec.sequences.source),
-            "prefill_run": Assumption("the throughput of a run has a prefill of all requests before it", True)}
+            "drives": Assumption(
+                f"{len(self.drives)} drives are spread over the ports; each reads "
+                f"{self.flash_bytes_per_s / 1e9:.2f} and writes {self.flash_write_bytes_per_s / 1e9:.2f} "
+                "GB/s",
+                len(self.drives),
+                spec.drive.source,
+            ),
+            "links": Assumption(
+                "the slowest link counts for all bytes that cross it; directions do not meet",
+                spec.links.model_dump()["edges"],
+                spec.links.source,
+            ),
+            "weights": Assumption(
+                "weights that are not in the GPU's memory are streamed in every step, layer by layer", spec.weights
+            ),
+            "sequences": Assumption(
+                f"prefill and recomputing reach {spec.sequences.tflops:g} TFLOP/s on any GPU that has as many",
+                spec.sequences.tflops,
+                spec.sequences.source,
+            ),
+            "prefill_run": Assumption("the throughput of a run has a prefill of all requests before it", True),
+        }
 
 
 class StorageOffloadSystem(StoragePlatform):
@@ -309,15 +364,22 @@ class StorageOffloadSystem(StoragePlatform):
         energy: Mapping[str, Any] = {}
         if on_host:
             attention_s = read / (spec.server.memory_gb_s * 1e9 * spec.server.memory_utilisation)
-            beside = [Transfer(GPU, HOST, batch * (block.query_bytes + block.kv_token_bytes)),
-                      Transfer(HOST, GPU, batch * block.query_bytes)]
+            beside = [
+                Transfer(GPU, HOST, batch * (block.query_bytes + block.kv_token_bytes)),
+                Transfer(HOST, GPU, batch * block.query_bytes),
+            ]
         else:
             one = self.roofline.fused(*(op for op in layer_operators(model, batch, contexts) if op.kind == "attention"))
             attention_s, energy = one.time_s, one.energy_pj
             beside = [Transfer(GPU, HOST, written)]
         weights = self.weight_transfers(model)
-        kv: list[Transfer] = [] if on_host and in_host else [Transfer(HOST, GPU, read)] if in_host else \
-            self.between("flash", HOST if on_host else GPU, read)
+        kv: list[Transfer] = (
+            []
+            if on_host and in_host
+            else [Transfer(HOST, GPU, read)]
+            if in_host
+            else self.between("flash", HOST if on_host else GPU, read)
+        )
         kv += [] if in_host else self.between("flash", HOST, written, back=True)
         path = 0 if in_host else read + written
         path = path + (model.weight_bytes / model.layers if self.weights_at(model) == "drives" else 0)
@@ -325,9 +387,15 @@ class StorageOffloadSystem(StoragePlatform):
         beside_s = self.links.seconds(beside) + 2 * self.links.latency_s
         chain_s = linear_s + attention_s + beside_s
         wait_s = np.maximum(moving_s - chain_s, 0) if spec.overlap else moving_s
-        return LayerCost({"attention": Cost(attention_s, energy), "attention_transfers": Cost(beside_s),
-                          "transfer_wait": Cost(wait_s)}, weights + kv + beside,
-                         keys={"kv_at": "host" if in_host else "drives"})
+        return LayerCost(
+            {
+                "attention": Cost(attention_s, energy),
+                "attention_transfers": Cost(beside_s),
+                "transfer_wait": Cost(wait_s),
+            },
+            weights + kv + beside,
+            keys={"kv_at": "host" if in_host else "drives"},
+        )
 
     def kv_write_least_seconds(self, count: Any) -> Any:
         return max(super().kv_write_least_seconds(count), count / (self.own.path.gb_s * 1e9))
@@ -335,16 +403,32 @@ class StorageOffloadSystem(StoragePlatform):
     def assumptions(self) -> dict[str, Assumption]:
         spec = self.own
         return super().assumptions() | {
-            "attention": Assumption("attention is on the processors of the host, at the bandwidth of its memory"
-                                    if spec.attention == "host" else "the GPU fetches keys and values and attends",
-                                    spec.attention, spec.server.source),
-            "path": Assumption(f"{spec.path.name} brings {spec.path.gb_s:g} GB/s from all drives together", spec.path.gb_s,
-                               spec.path.source),
-            "kv_kept": Assumption("keys and values are " + (
-                "in the host's memory if those of a batch fit, else on the drives" if spec.kv == "batch" else
-                "on the drives"), spec.kv),
-            "overlap": Assumption("transfers go beside computation" if spec.overlap else
-                                  "transfers and computation follow each other", spec.overlap)}
+            "attention": Assumption(
+                "attention is on the processors of the host, at the bandwidth of its memory"
+                if spec.attention == "host"
+                else "the GPU fetches keys and values and attends",
+                spec.attention,
+                spec.server.source,
+            ),
+            "path": Assumption(
+                f"{spec.path.name} brings {spec.path.gb_s:g} GB/s from all drives together",
+                spec.path.gb_s,
+                spec.path.source,
+            ),
+            "kv_kept": Assumption(
+                "keys and values are "
+                + (
+                    "in the host's memory if those of a batch fit, else on the drives"
+                    if spec.kv == "batch"
+                    else "on the drives"
+                ),
+                spec.kv,
+            ),
+            "overlap": Assumption(
+                "transfers go beside computation" if spec.overlap else "transfers and computation follow each other",
+                spec.overlap,
+            ),
+        }
 
 
 class StorageServed:

@@ -217,8 +217,9 @@ class System(ABC):
             If the split does not fit the system's devices.
         """
         if tensor * pipeline != self.devices:
-            raise ConfigError(f"--split {tensor}x{pipeline}: tensor times pipeline must be the {self.devices} devices of "
-                              f"{self.name}")
+            raise ConfigError(
+                f"--split {tensor}x{pipeline}: tensor times pipeline must be the {self.devices} devices of {self.name}"
+            )
         return self.with_split(tensor, pipeline)
 
     def default_batch(self, model: ModelShape) -> int:
@@ -363,16 +364,25 @@ class System(ABC):
         """
         cost = self.decode_step(model, batch, np.array([context], np.int64))
         seconds = {name: float(np.ravel(value)[0]) for name, value in cost.seconds.items()}
-        own = {name: value / model.layers for name, value in seconds.items() if name not in BEFORE_LAYERS + BEHIND_LAYERS}
-        before, behind = ({name: seconds[name] for name in names if name in seconds}
-                          for names in (BEFORE_LAYERS, BEHIND_LAYERS))
+        own = {
+            name: value / model.layers for name, value in seconds.items() if name not in BEFORE_LAYERS + BEHIND_LAYERS
+        }
+        before, behind = (
+            {name: seconds[name] for name in names if name in seconds} for names in (BEFORE_LAYERS, BEHIND_LAYERS)
+        )
         layer, layer_s, begun = self.layer_spans(model, context, batch, own), sum(own.values()), sum(before.values())
         shown = max(min(model.layers, MAX_SPANS // max(len(layer), 1)), 1)
-        every = [*in_turn(before),
-                 *(span.later(begun + number * layer_s, layer=number) for number in range(shown) for span in layer),
-                 *(span.later(begun + model.layers * layer_s) for span in in_turn(behind))]
-        return StepTimeline(f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens", every,
-                            shown, model.layers)
+        every = [
+            *in_turn(before),
+            *(span.later(begun + number * layer_s, layer=number) for number in range(shown) for span in layer),
+            *(span.later(begun + model.layers * layer_s) for span in in_turn(behind)),
+        ]
+        return StepTimeline(
+            f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens",
+            every,
+            shown,
+            model.layers,
+        )
 
     def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
         """Spans of a layer from its beginning on. ``seconds``: of its parts. A kind of system may add spans within them."""
@@ -387,11 +397,22 @@ class System(ABC):
         """Rule by which GPUs take their times; None for a system without GPUs."""
         return None
 
-    def evaluate(self, model: ModelShape, *, context: int, batch: int, output_tokens: int = 1,
-                 records: RecordSource, refresh: bool = False) -> Evaluation:
+    def evaluate(
+        self,
+        model: ModelShape,
+        *,
+        context: int,
+        batch: int,
+        output_tokens: int = 1,
+        records: RecordSource,
+        refresh: bool = False,
+    ) -> Evaluation:
         """See :func:`bankside.models.systems.evaluate`."""
-        for what, value, most in (("context", context, self.longest), ("batch", batch, 1 << 24),
-                                  ("output tokens", output_tokens, MAX_OUTPUT_TOKENS)):
+        for what, value, most in (
+            ("context", context, self.longest),
+            ("batch", batch, 1 << 24),
+            ("output tokens", output_tokens, MAX_OUTPUT_TOKENS),
+        ):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
                 raise ConfigError(f"{what} must be a whole number in 1..{most}, not {value!r}")
         # Before anything is looked up: a model that can't be split or does not fit needs no measurement.
@@ -411,16 +432,29 @@ class System(ABC):
         if model.sliding_window is not None and context > model.sliding_window:
             notes.insert(0, f"attention reads the last {model.sliding_window} tokens only (sliding window)")
         return Evaluation(
-            system=self.name, model=model.name, context=context, batch=batch, output_tokens=output_tokens,
-            tpot_ms=tpot_s * 1e3, throughput_tok_s=batch / tpot_s, energy_mj_per_token=total,
+            system=self.name,
+            model=model.name,
+            context=context,
+            batch=batch,
+            output_tokens=output_tokens,
+            tpot_ms=tpot_s * 1e3,
+            throughput_tok_s=batch / tpot_s,
+            energy_mj_per_token=total,
             breakdown_ms={name: float(seconds.mean()) * 1e3 for name, seconds in cost.seconds.items()},
-            energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED), capacity=capacity,
+            energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED),
+            capacity=capacity,
             parallelism={"tensor": self.tp, "pipeline": len(self.stages(model)), "micro_batch": cost.micro_batch},
-            area=details.area, unit=details.unit, attention=details.attention, records=list(self.sources),
-            tools=self.sources, notes=notes,
+            area=details.area,
+            unit=details.unit,
+            attention=details.attention,
+            records=list(self.sources),
+            tools=self.sources,
+            notes=notes,
             assumptions=[one.meaning for one in self.assumptions().values()],
             utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
-            gpu_rule=self.gpu_rule, more=dict(details.more))
+            gpu_rule=self.gpu_rule,
+            more=dict(details.more),
+        )
 
 
 def in_turn(seconds: Mapping[str, float]) -> list[Span]:

@@ -54,8 +54,16 @@ def find_tiling(spec: TileSpec, m: float, n: Any, k: Any, count: float, size: in
         return _found(spec, float(m), n, k, float(count), size, split)
     # Products that are not split have the same tiles, however many there are.
     one = _one_each(spec.model_dump_json(), float(m), n.tobytes(), k.tobytes(), size)
-    return Tiling(*((values * times).reshape(n.shape) for values, times in (
-        (one.memory_bytes, count), (one.shared_bytes, count), (np.ones(n.size), waves(spec, count)))))
+    return Tiling(
+        *(
+            (values * times).reshape(n.shape)
+            for values, times in (
+                (one.memory_bytes, count),
+                (one.shared_bytes, count),
+                (np.ones(n.size), waves(spec, count)),
+            )
+        )
+    )
 
 
 @lru_cache(maxsize=16)
@@ -66,14 +74,17 @@ def _one_each(spec: str, m: float, n: bytes, k: bytes, size: int) -> Tiling:
 
 def _found(spec: TileSpec, m: float, n: np.ndarray, k: np.ndarray, count: float, size: int, split: bool) -> Tiling:
     pairs, where = np.unique(np.stack([n.ravel(), k.ravel()]), axis=1, return_inverse=True)
-    block = max(_BLOCK // len(spec.sizes)**2, 1)
-    parts = [_search(spec, m, wide, deep, count, size, split)
-             for wide, deep in (pairs[:, begin:begin + block] for begin in range(0, pairs.shape[1], block))]
+    block = max(_BLOCK // len(spec.sizes) ** 2, 1)
+    parts = [
+        _search(spec, m, wide, deep, count, size, split)
+        for wide, deep in (pairs[:, begin : begin + block] for begin in range(0, pairs.shape[1], block))
+    ]
     return Tiling(*(np.concatenate(part)[where.ravel()].reshape(n.shape) for part in zip(*parts, strict=True)))
 
 
-def _search(spec: TileSpec, m: float, n: np.ndarray, k: np.ndarray, count: float, size: int, split: bool
-            ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _search(
+    spec: TileSpec, m: float, n: np.ndarray, k: np.ndarray, count: float, size: int, split: bool
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Memory bytes, shared bytes and busy share. Sums are in the order of the simulator, so that ties fall as there."""
     sizes = np.array(spec.sizes, float)
     rows, columns = (grid.reshape(-1, 1) for grid in np.meshgrid(sizes, sizes, indexing="ij"))
@@ -82,7 +93,7 @@ def _search(spec: TileSpec, m: float, n: np.ndarray, k: np.ndarray, count: float
     blocks = np.ceil(m / tm) * np.ceil(n / tn) * count if split else np.full(tn.shape, count)
     busy = waves(spec, blocks)
     held = (tm + tn) * spec.l1_depth * size + tm * tn * size
-    cost = np.where(held > spec.l1_kib * 1024, np.inf, shared * (1 / busy)**2)
+    cost = np.where(held > spec.l1_kib * 1024, np.inf, shared * (1 / busy) ** 2)
     best = cost.argmin(axis=0)
     at = np.arange(len(n))
     tm, tn, shared, busy = tm[best, 0], tn[best, at], shared[best, at], busy[best, at]

@@ -64,11 +64,25 @@ def chrome_trace(view: StepTimeline) -> str:
     tracks = {name: number for number, name in enumerate(dict.fromkeys(span.track for span in view.spans), 1)}
     events = [{"ph": "M", "pid": 1, "name": "process_name", "args": {"name": view.title}}]
     for name, number in tracks.items():
-        events += [{"ph": "M", "pid": 1, "tid": number, "name": "thread_name", "args": {"name": name}},
-                   {"ph": "M", "pid": 1, "tid": number, "name": "thread_sort_index", "args": {"sort_index": number}}]
-    events += [{"ph": "X", "pid": 1, "tid": tracks[span.track], "ts": round(span.start_s * 1e6, 6),
-                "dur": round(span.seconds * 1e6, 6), "name": span.name, "cat": "step", "args": dict(span.args)}
-               for span in view.spans]
-    head = {"displayTimeUnit": "ms", "otherData": {"title": view.title, "layers": view.layers,
-                                                   "layers_of_the_model": view.of_layers}}
+        events += [
+            {"ph": "M", "pid": 1, "tid": number, "name": "thread_name", "args": {"name": name}},
+            {"ph": "M", "pid": 1, "tid": number, "name": "thread_sort_index", "args": {"sort_index": number}},
+        ]
+    events += [
+        {
+            "ph": "X",
+            "pid": 1,
+            "tid": tracks[span.track],
+            "ts": round(span.start_s * 1e6, 6),
+            "dur": round(span.seconds * 1e6, 6),
+            "name": span.name,
+            "cat": "step",
+            "args": dict(span.args),
+        }
+        for span in view.spans
+    ]
+    head = {
+        "displayTimeUnit": "ms",
+        "otherData": {"title": view.title, "layers": view.layers, "layers_of_the_model": view.of_layers},
+    }
     return json.dumps(head)[:-1] + ',\n"traceEvents": [\n' + ",\n".join(map(json.dumps, events)) + "\n]}\n"

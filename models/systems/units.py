@@ -39,9 +39,23 @@ from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResul
 from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 
-__all__ = ["CoreFigures", "DispatcherFigures", "Group", "HubFigures", "InterfaceFigures", "JobFigures", "MeasuredUnit",
-           "Missing", "PnmFigures", "PortFigures", "ProcessingFigures", "ReductionFigures", "Synthesis", "clock_hz",
-           "partial_bytes"]
+__all__ = [
+    "CoreFigures",
+    "DispatcherFigures",
+    "Group",
+    "HubFigures",
+    "InterfaceFigures",
+    "JobFigures",
+    "MeasuredUnit",
+    "Missing",
+    "PnmFigures",
+    "PortFigures",
+    "ProcessingFigures",
+    "ReductionFigures",
+    "Synthesis",
+    "clock_hz",
+    "partial_bytes",
+]
 
 #: Measurements that have not been made.
 Missing = list[Measurement]
@@ -89,9 +103,16 @@ class MeasuredUnit(Generic[Config, Figures]):
         If there is no such preset, or the unit does not allow these changes.
     """
 
-    def __init__(self, where: str, unit: Unit[Config], figures: type[Figures] | None, preset: str,
-                 changes: Mapping[str, Any] | None = None, *,
-                 synth: Literal["required", "wanted"] | None = None) -> None:
+    def __init__(
+        self,
+        where: str,
+        unit: Unit[Config],
+        figures: type[Figures] | None,
+        preset: str,
+        changes: Mapping[str, Any] | None = None,
+        *,
+        synth: Literal["required", "wanted"] | None = None,
+    ) -> None:
         self.where, self.unit, self.preset, self.changes = where, unit, preset, dict(changes or {})
         with _told(where):
             self.config = unit.preset(preset)[1]
@@ -118,8 +139,17 @@ class MeasuredUnit(Generic[Config, Figures]):
         """
         with _told(self.where):
             validate(workload, self.unit.workload, self.unit.name).check(self.config)
-        needs = [Measurement.of(kind, self.unit.name, self.config, preset=self.preset, changes=self.changes,
-                                **(workload if kind == "sim" else {})) for kind in self._required]
+        needs = [
+            Measurement.of(
+                kind,
+                self.unit.name,
+                self.config,
+                preset=self.preset,
+                changes=self.changes,
+                **(workload if kind == "sim" else {}),
+            )
+            for kind in self._required
+        ]
         self.records = {need.kind: record for need in needs if (record := records.find(need)) is not None}
         self.unmeasured = [need for need in needs if need.kind not in self.records]
         sim, synth = self.records.get("sim"), self.records.get("synth")
@@ -127,15 +157,20 @@ class MeasuredUnit(Generic[Config, Figures]):
         self.synth = None if synth is None else synth.typed(Synthesis)
         measured, asked = getattr(self.sim, "queries", None), getattr(self.config, "queries", None)
         if measured is not None and asked is not None and measured != asked:
-            raise ConfigError(f"{self.where}: the record of {self.unit.name} is of a step of {measured} queries, its "
-                              f"configuration has {asked}")
+            raise ConfigError(
+                f"{self.where}: the record of {self.unit.name} is of a step of {measured} queries, its "
+                f"configuration has {asked}"
+            )
         return [need for need in self.unmeasured if self._required[need.kind]]
 
     @property
     def process(self) -> ProcessClock | None:
         """Estimate of the clock in the unit's own process, once its synthesis is known."""
-        return None if self.synth is None else process_clock(self.unit.name, self.preset, self.synth.model_dump(),
-                                                             self.config.clock_mhz)
+        return (
+            None
+            if self.synth is None
+            else process_clock(self.unit.name, self.preset, self.synth.model_dump(), self.config.clock_mhz)
+        )
 
     @property
     def below_target(self) -> str | None:
@@ -146,8 +181,10 @@ class MeasuredUnit(Generic[Config, Figures]):
         missed = self.synth.fmax_mhz < target
         if not missed and (own is None or own.verdict == "meets"):
             return None
-        return (f"reaches {self.synth.fmax_mhz:.0f} MHz as synthesised, {'below' if missed else 'above'} its target of "
-                f"{target:g} MHz" + (f"; {own.sentence}" if own else "") + "; results take the target for granted")
+        return (
+            f"reaches {self.synth.fmax_mhz:.0f} MHz as synthesised, {'below' if missed else 'above'} its target of "
+            f"{target:g} MHz" + (f"; {own.sentence}" if own else "") + "; results take the target for granted"
+        )
 
     @property
     def hash(self) -> str:
@@ -233,8 +270,13 @@ class ProcessingFigures(PamPuResult):
         pass beside the unit's own."""
         passes = -(-queries // min(config.queries, most or config.queries))
         together = -(-queries // passes)
-        return Group(queries, passes, together, self.gap_cycles(config, memory, together),
-                     self.burst_cycles(config, memory, queries=together))
+        return Group(
+            queries,
+            passes,
+            together,
+            self.gap_cycles(config, memory, together),
+            self.burst_cycles(config, memory, queries=together),
+        )
 
     def gap_cycles(self, config: PamPuConfig, memory: Memory, queries: int = 1) -> int:
         """The unit's softmax in cycles of ``memory``, rounded up, for a step of ``queries`` queries: the last burst of K
@@ -293,8 +335,9 @@ class ReductionFigures(PamRuResult):
         """Seconds of a step beyond its partial results; ``last``: whether the level divides O by l."""
         return (self.last_step_cycles if last else self.step_cycles) / clock_hz(config)
 
-    def merge_s(self, config: PamRuConfig, head_dim: int, partials: float, steps: float, last: bool = False, *,
-                queries: int = 1) -> float:
+    def merge_s(
+        self, config: PamRuConfig, head_dim: int, partials: float, steps: float, last: bool = False, *, queries: int = 1
+    ) -> float:
         """Seconds of one unit for ``steps`` merges of ``partials`` partial results in all, for each of ``queries``
         queries of a step. A source that has none sends the identity, so a step has at least one partial result from each
         source."""
@@ -428,8 +471,11 @@ class JobFigures(Inf2AcceleratorResult):
 
     def _beyond(self, config: Inf2AcceleratorConfig, head_dim: int) -> dict[int, int]:
         """Clocks beyond the words of the port, by tokens: measured jobs of whole tiles without a mask."""
-        return {one.tokens: one.cycles - one.ideal_cycles for one in self.points
-                if (one.head_dim, one.mask) == (head_dim, "none") and one.tokens % config.lanes == 0}
+        return {
+            one.tokens: one.cycles - one.ideal_cycles
+            for one in self.points
+            if (one.head_dim, one.mask) == (head_dim, "none") and one.tokens % config.lanes == 0
+        }
 
     def covers(self, config: Inf2AcceleratorConfig, head_dim: int) -> bool:
         """Whether two jobs of whole tiles have been measured with this head dimension."""
@@ -451,10 +497,14 @@ class JobFigures(Inf2AcceleratorResult):
         """
         known = self._beyond(config, head_dim)
         if len(known) < 2:
-            raise ConfigError(f"the record of inf2-accelerator has no two jobs of whole tiles of head dimension {head_dim}")
+            raise ConfigError(
+                f"the record of inf2-accelerator has no two jobs of whole tiles of head dimension {head_dim}"
+            )
         least, most = min(known), max(known)
         tiled = np.ceil(np.asarray(tokens) / config.lanes) * config.lanes
         words = config.gemv.tiles(head_dim)
-        return {"scores": tiled * words,
-                "softmax": known[least] + (tiled - least) * ((known[most] - known[least]) / (most - least)),
-                "output": np.asarray(tokens) * words}
+        return {
+            "scores": tiled * words,
+            "softmax": known[least] + (tiled - least) * ((known[most] - known[least]) / (most - least)),
+            "output": np.asarray(tokens) * words,
+        }

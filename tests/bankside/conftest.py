@@ -16,8 +16,16 @@ from bankside import generate
 from bankside.cli import main
 
 #: The smallest unit that is one: quick to generate, to build and to map.
-TINY = {"lanes": 2, "tile_tokens": 4, "max_head_dim": 16, "buffer_bytes": 64, "query_bytes": 32, "max_tokens": 64,
-        "acc_format": "fp16", "score_format": "fp16"}
+TINY = {
+    "lanes": 2,
+    "tile_tokens": 4,
+    "max_head_dim": 16,
+    "buffer_bytes": 64,
+    "query_bytes": 32,
+    "max_tokens": 64,
+    "acc_format": "fp16",
+    "score_format": "fp16",
+}
 
 
 @dataclass
@@ -87,8 +95,14 @@ def shell(place):
     """Run a command in a process of its own."""
 
     def run(*arguments: str, env: dict[str, str] | None = None, **options: Any) -> Result:
-        done = subprocess.run([sys.executable, "-m", "bankside", *arguments], capture_output=True, text=True, timeout=300,
-                              env={**os.environ, **(env or {})}, **options)
+        done = subprocess.run(
+            [sys.executable, "-m", "bankside", *arguments],
+            capture_output=True,
+            text=True,
+            timeout=300,
+            env={**os.environ, **(env or {})},
+            **options,
+        )
         return Result(done.returncode, done.stdout, done.stderr)
 
     return run

@@ -16,9 +16,17 @@ def cache(tmp_path, monkeypatch):
     folder = tmp_path / "cache"
     monkeypatch.setenv("BANKSIDE_CACHE", str(folder))
     monkeypatch.delenv("BANKSIDE_RECORDS", raising=False)
-    for name, size in (("models/a-1/bench", 1000), ("models/a-1/a.v", 24), ("models/a-1.lock", 0), ("models/b-2/bench", 10),
-                       ("models/b-2.lock", 0), ("verilog/a.json", 500), ("runs/run-1/log", 7), ("records/a.json", 300),
-                       ("sources.json", 5)):
+    for name, size in (
+        ("models/a-1/bench", 1000),
+        ("models/a-1/a.v", 24),
+        ("models/a-1.lock", 0),
+        ("models/b-2/bench", 10),
+        ("models/b-2.lock", 0),
+        ("verilog/a.json", 500),
+        ("runs/run-1/log", 7),
+        ("records/a.json", 300),
+        ("sources.json", 5),
+    ):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"x" * size)
@@ -33,7 +41,9 @@ def age(folder, days):
 
 
 def left(folder):
-    return sorted(str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock")
+    return sorted(
+        str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file() and path.suffix != ".lock"
+    )
 
 
 def test_a_command_leaves_the_environment_as_it_was(cli, cache):

@@ -26,7 +26,10 @@ BAD_ARGUMENTS = {
     "no unit": ("gen", r"UNIT \(see bankside gen --help\)"),
     "unknown option": ("gen pam-pu --frob", r"unrecognized arguments: --frob"),
     "unknown unit": ("gen pam-pux", r"unknown unit 'pam-pux'; did you mean 'pam-pu'\? \(valid: "),
-    "unknown preset": ("synth pam-pu --preset pam-hbn", r"unknown preset of pam-pu 'pam-hbn'; did you mean 'pam-hbm'\?"),
+    "unknown preset": (
+        "synth pam-pu --preset pam-hbn",
+        r"unknown preset of pam-pu 'pam-hbn'; did you mean 'pam-hbm'\?",
+    ),
     "empty preset": ("gen pam-pu --preset=", r"unknown preset of pam-pu ''"),
     "unknown key": ("gen pam-pu --set lane=8", r"unknown key 'lane'; did you mean 'lanes'\?"),
     "no value": ("gen pam-pu --set lanes", r"--set lanes: must be key=value"),
@@ -58,7 +61,10 @@ BAD_ARGUMENTS = {
     "tokens beyond": (f"time pam-pu --tokens {10**9}", r"tokens must be in 0..1048576, not 1000000000"),
     "tokens far beyond": (f"sim pam-pu --tokens {10**30}", r"--tokens: must be at most"),
     "tokens of 5000 digits": (f"sim pam-pu --tokens {'9' * 5000}", r"--tokens: .*\(5000 characters\)'$"),
-    "tokens beyond the bank": ("time pam-pu --tokens 1048576", r"hbm3-5.2: the key region needs rows .* a bank has 16384"),
+    "tokens beyond the bank": (
+        "time pam-pu --tokens 1048576",
+        r"hbm3-5.2: the key region needs rows .* a bank has 16384",
+    ),
     "head dimension 0": ("time pam-pu --head-dim 0", r"--head-dim: must be at least 1, not 0"),
     "head dimension 100": ("time pam-pu --head-dim 100", r"head dimension must be a multiple of 16 .* not 100"),
     "head dimension 512": ("time pam-pu --head-dim 512", r"head dimension must be .* in 16\.\.256, not 512"),
@@ -67,7 +73,10 @@ BAD_ARGUMENTS = {
     "seed -1": ("sim pam-pu --seed -1", r"--seed: must be at least 0, not -1"),
     "unknown memory": ("sim pam-pu --memory hbm3", r"unknown memory 'hbm3'; did you mean 'hbm3-\d.\d'\?"),
     "missing memory": ("time pam-pu --memory nowhere.yaml", r"nowhere.yaml: no such file"),
-    "memory of other bursts": ("time pam-pu --memory ddr4-3200", r"ddr4-3200: a column burst of 8 bytes is no multiple"),
+    "memory of other bursts": (
+        "time pam-pu --memory ddr4-3200",
+        r"ddr4-3200: a column burst of 8 bytes is no multiple",
+    ),
     "unknown library": ("synth pam-pu --library gen", r"unknown library 'gen'; did you mean 'generic'\?"),
     "missing Liberty": ("synth pam-pu --liberty nowhere.lib", r"nowhere.lib: no such file"),
     "empty Liberty name": ("synth pam-pu --liberty=", r"\S"),
@@ -97,9 +106,14 @@ def test_bad_argument_is_one_line(cli, case):
     cli(*arguments.split()).failed(2, pattern)
 
 
-@pytest.mark.parametrize("arguments, pattern", [
-    ("--tokens 1048576", r"the key region needs rows"), ("--head-dim 100", r"head dimension"),
-    ("--memory ddr4-3200", r"no multiple of the unit's beat")])
+@pytest.mark.parametrize(
+    "arguments, pattern",
+    [
+        ("--tokens 1048576", r"the key region needs rows"),
+        ("--head-dim 100", r"head dimension"),
+        ("--memory ddr4-3200", r"no multiple of the unit's beat"),
+    ],
+)
 def test_impossible_simulation_is_told_before_it_is_built(cli, arguments, pattern, monkeypatch):
     monkeypatch.setattr("bankside.generate.verilog", lambda selection: "")
     monkeypatch.setattr("bankside.cosim.streams.build_model", lambda *a, **k: pytest.fail("built"))
@@ -125,7 +139,10 @@ BAD_CONFIGURATIONS = {
     "circle": (b"lanes: &a [*a]\n", r"c.yaml:1: more than"),
     "long number": (b"lanes: " + b"9" * 5000, r"c.yaml:1: a value of 5000 characters"),
     "no such day": (b"lanes: 2024-13-45\n", r"c.yaml:1: lanes: .*'2024-13-45'"),
-    "unknown preset": (b"lanes: 8\npreset: pam-hbn\n", r"c.yaml:2: unknown preset .* 'pam-hbn'; did you mean 'pam-hbm'"),
+    "unknown preset": (
+        b"lanes: 8\npreset: pam-hbn\n",
+        r"c.yaml:2: unknown preset .* 'pam-hbn'; did you mean 'pam-hbm'",
+    ),
     "preset of a wrong kind": (b"preset: [1]\n", r"c.yaml:1: unknown preset of pam-pu '\[1\]'"),
     "large": (b"#" * (1 << 20) + b"\nlanes: 8\n", r"c.yaml: a configuration file has at most 1048576 bytes"),
 }
@@ -144,7 +161,8 @@ def test_configuration_that_is_no_file(cli, place):
     cli("gen", "pam-pu", "--config", "folder").failed(2, r"folder: is a directory")
     cli("gen", "pam-pu", "--config", "nowhere.yaml").failed(2, r"nowhere.yaml: no such file or directory")
     cli("gen", "pam-pu", "--config", "/dev/zero").failed(
-        2, r"/dev/zero: a configuration file is a regular file, this is a device")
+        2, r"/dev/zero: a configuration file is a regular file, this is a device"
+    )
 
 
 BAD_MODELS = {
@@ -168,9 +186,13 @@ def test_file_that_is_no_model_is_one_line(cli, place, case):
 
 
 def test_file_that_is_no_liberty_is_one_line(cli, place):
-    for content, pattern in ((b'{"a": ', r"x.lib:1: not a Liberty file"), (b"", r"x.lib: is empty"),
-                             (b"import os\n", r"x.lib:1: not a Liberty file"),
-                             (bytes(range(128, 256)), r"x.lib:\d*:? *not"), (b"library (a) { }\n", r"x.lib")):
+    for content, pattern in (
+        (b'{"a": ', r"x.lib:1: not a Liberty file"),
+        (b"", r"x.lib: is empty"),
+        (b"import os\n", r"x.lib:1: not a Liberty file"),
+        (bytes(range(128, 256)), r"x.lib:\d*:? *not"),
+        (b"library (a) { }\n", r"x.lib"),
+    ):
         (place / "x.lib").write_bytes(content)
         cli("synth", "pam-pu", "--liberty", "x.lib").failed(2, pattern)
     cli("synth", "pam-pu", "--liberty", ".").failed(2, r"\.: is a directory")
@@ -300,8 +322,14 @@ def test_list_json(cli):
     for key in ("units", "systems", "memories", "models", "libraries"):
         assert strings(data[key]) and data[key]
     assert data["units"] == list(data["presets"]) == list(UNITS)
-    assert data["presets"]["pam-pu"] == ["pam-hbm", "pam-ddr", "pam-ssd", "pam-hbm-gqa4", "pam-hbm-gqa8",
-                                       "pam-hbm-gqa8-m2"]
+    assert data["presets"]["pam-pu"] == [
+        "pam-hbm",
+        "pam-ddr",
+        "pam-ssd",
+        "pam-hbm-gqa4",
+        "pam-hbm-gqa8",
+        "pam-hbm-gqa8-m2",
+    ]
     assert data["presets"]["fp-mul"] == ["fp16", "bf16", "fp32"]
     assert {"gpu-only", "pam-hbm-only"} <= set(data["systems"])
     assert "hbm3-5.2" in data["memories"] and "llama-3-70b" in data["models"] and "generic" in data["libraries"]
@@ -329,8 +357,9 @@ def test_dry_run_json_and_one_hash_for_all_commands(cli):
         hashes.add(result.json["config_hash"])
     hashes.add(cli("time", "pam-pu", "--preset", "pam-ddr", "--json").json["config_hash"])
     assert len(hashes) == 1 and re.fullmatch(r"[0-9a-f]{16}", hashes.pop())
-    other = cli("gen", "pam-pu", "--preset", "pam-ddr", "--set", "tile_tokens=8", "--set", "query_bytes=72",
-                "--dry-run").json
+    other = cli(
+        "gen", "pam-pu", "--preset", "pam-ddr", "--set", "tile_tokens=8", "--set", "query_bytes=72", "--dry-run"
+    ).json
     assert other["preset"] is None and other["config"]["tile_tokens"] == 8
     assert other["config_hash"] != cli("gen", "pam-pu", "--preset", "pam-ddr", "--dry-run").json["config_hash"]
 
@@ -367,8 +396,9 @@ def test_model_from_a_file_is_the_same_model(cli, place):
 
     (place / "llama-3-70b").mkdir()
     (place / "llama-3-70b" / "config.json").write_bytes(MODELS["llama-3-70b"].read_bytes())
-    named, filed = (cli("eval", "gpu-only", "--model", model, "--json").json
-                    for model in ("llama-3-70b", "llama-3-70b/config.json"))
+    named, filed = (
+        cli("eval", "gpu-only", "--model", model, "--json").json for model in ("llama-3-70b", "llama-3-70b/config.json")
+    )
     assert filed["tpot_ms"] == named["tpot_ms"] and filed["model"] == named["model"]
 
 
@@ -394,12 +424,24 @@ def test_main_returns_codes():
 
 
 def test_splits_on_the_command_line(capsys, module_records):
-    asked = ["eval", "lol-pim", "--model", "qwen1.5-7b", "--context", "4096", "--batch", "16", "--json",
-             "--records", str(module_records.folder), "--split"]
+    asked = [
+        "eval",
+        "lol-pim",
+        "--model",
+        "qwen1.5-7b",
+        "--context",
+        "4096",
+        "--batch",
+        "16",
+        "--json",
+        "--records",
+        str(module_records.folder),
+        "--split",
+    ]
     assert main([*asked, "auto"]) == 0
     every = json.loads(capsys.readouterr().out)
     rates = {(one["tensor"], one["pipeline"]): one["throughput_tok_s"] for one in every["splits"]}
-    assert set(rates) == {(4, 32), (8, 16), (16, 8), (32, 4), (64, 2), (128, 1)}      # the last two share heads
+    assert set(rates) == {(4, 32), (8, 16), (16, 8), (32, 4), (64, 2), (128, 1)}  # the last two share heads
     assert every["throughput_tok_s"] == max(rates.values())
     assert main([*asked, "32x4"]) == 0
     assert json.loads(capsys.readouterr().out)["throughput_tok_s"] == rates[32, 4]

@@ -31,9 +31,15 @@ class Run:
         self.mark = uuid.uuid4().hex
         env = {**os.environ, "BANKSIDE_CACHE": str(cache), "BANKSIDE_TEST_MARK": self.mark, "CCACHE_DISABLE": "1"}
         # A shell starts what runs in its background deaf to SIGINT, and programs inherit this.
-        self.process = subprocess.Popen([sys.executable, "-m", "bankside", *arguments], cwd=place, env=env, text=True,
-                                        stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                        preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL))
+        self.process = subprocess.Popen(
+            [sys.executable, "-m", "bankside", *arguments],
+            cwd=place,
+            env=env,
+            text=True,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            preexec_fn=partial(signal.signal, signal.SIGINT, signal.SIG_DFL),
+        )
 
     def processes(self):
         """Command lines of everything that runs with the mark, the command itself excepted."""
@@ -82,8 +88,9 @@ def test_interrupted_generation(place, cache, tiny):
 def half_made(cache):
     """Files of the cache but for those that a measurement has finished before it begins (digests of sources, Verilog) and
     those of other tools."""
-    return [name for name in files(cache)
-            if name != "sources.json" and not name.startswith(("verilog/pam-pu-", "tools/"))]
+    return [
+        name for name in files(cache) if name != "sources.json" and not name.startswith(("verilog/pam-pu-", "tools/"))
+    ]
 
 
 def test_interrupted_build(place, tmp_path, tiny):

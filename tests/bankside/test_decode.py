@@ -40,8 +40,23 @@ def run(capsys, *arguments):
 def test_teacher_forced(capsys, folder, text, tmp_path):
     """The functions have the same figures; the page has the text with a mark for each difference, and loads nothing."""
     page = tmp_path / "report.html"
-    code, out, _ = run(capsys, "decode", folder, "--prompt", text, "--system", "pam", "--teacher-forced", "--tokens",
-                       40, "--compare", "cent-taylor,quest-16-lol-pim", "--html", page, "--json")
+    code, out, _ = run(
+        capsys,
+        "decode",
+        folder,
+        "--prompt",
+        text,
+        "--system",
+        "pam",
+        "--teacher-forced",
+        "--tokens",
+        40,
+        "--compare",
+        "cent-taylor,quest-16-lol-pim",
+        "--html",
+        page,
+        "--json",
+    )
     result = json.loads(out)
     assert code == 0 and result["tokens"] == list(result["tokens"]) and len(result["tokens"]) == 40
     assert result["text"] == TEXT[:40] == "".join(result["pieces"])
@@ -62,8 +77,9 @@ def test_teacher_forced(capsys, folder, text, tmp_path):
 
 def test_free_decoding_and_its_page(capsys, folder, text, tmp_path):
     page = tmp_path / "report.html"
-    code, out, _ = run(capsys, "decode", folder, "--prompt", text, "--system", "quest-32-inf2", "--tokens", 6, "--html",
-                       page, "--json")
+    code, out, _ = run(
+        capsys, "decode", folder, "--prompt", text, "--system", "quest-32-inf2", "--tokens", 6, "--html", page, "--json"
+    )
     result = json.loads(out)
     assert code == 0 and result["prompt_tokens"] == 60 and len(result["tokens"]) == 66 and result["mode"] == "free"
     size = len(result["attention"]["dense"])
@@ -78,8 +94,9 @@ def test_free_decoding_and_its_page(capsys, folder, text, tmp_path):
 
 
 def test_hazards(capsys, folder, text):
-    code, out, _ = run(capsys, "decode", folder, "--prompt", text, "--teacher-forced", "--tokens", 24, "--hazards",
-                       "--json")
+    code, out, _ = run(
+        capsys, "decode", folder, "--prompt", text, "--teacher-forced", "--tokens", 24, "--hazards", "--json"
+    )
     found = {one["name"]: one for one in json.loads(out)["hazards"]}
     assert code == 0 and len(found) == 5
     taylor = found["Taylor exponential of CENT without maximum"]["figures"]
@@ -90,21 +107,28 @@ def test_hazards(capsys, folder, text):
     assert found["FP16 sums of INF2"]["figures"]["max_abs_logit_difference"] > 0
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    (["--system", "pan"], r"unknown system 'pan'; did you mean 'pam'\?"),
-    (["--compare", "pam,ints2"], r"unknown system 'ints2'; did you mean 'inf2'\?"),
-    (["--tokens", "100"], r"prompt.txt: 60 tokens and 100 behind it are beyond the 128 positions that made-up"),
-    (["--tokens", "1", "--teacher-forced"], r"prompt.txt: a text of one token predicts nothing"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (["--system", "pan"], r"unknown system 'pan'; did you mean 'pam'\?"),
+        (["--compare", "pam,ints2"], r"unknown system 'ints2'; did you mean 'inf2'\?"),
+        (["--tokens", "100"], r"prompt.txt: 60 tokens and 100 behind it are beyond the 128 positions that made-up"),
+        (["--tokens", "1", "--teacher-forced"], r"prompt.txt: a text of one token predicts nothing"),
+    ],
+)
 def test_wrong_requests(capsys, folder, text, change, message):
     code, out, err = run(capsys, "decode", folder, "--prompt", text, *change)
     assert code == 2 and not out and err.count("\n") == 1 and re.search(message, err), err
 
 
-@pytest.mark.parametrize(("contents", "message"), [
-    (b"", r"prompt.txt: is empty; a prompt needs at least one character"),
-    (b"ab\xff", r"prompt.txt: not UTF-8 text \(byte 2\)"),
-    (b"x" * 129, r"prompt.txt: 129 tokens and 64 behind it are beyond the 128 positions")])
+@pytest.mark.parametrize(
+    ("contents", "message"),
+    [
+        (b"", r"prompt.txt: is empty; a prompt needs at least one character"),
+        (b"ab\xff", r"prompt.txt: not UTF-8 text \(byte 2\)"),
+        (b"x" * 129, r"prompt.txt: 129 tokens and 64 behind it are beyond the 128 positions"),
+    ],
+)
 def test_unusable_prompts(capsys, folder, text, contents, message):
     text.write_bytes(contents)
     code, out, err = run(capsys, "decode", folder, "--prompt", text)
@@ -113,8 +137,11 @@ def test_unusable_prompts(capsys, folder, text, contents, message):
 
 def test_folders_without_a_model(capsys, tmp_path, text):
     write_model(tmp_path / "mute", vocabulary=64)
-    for name, message in (("", r"no config\.json"), ("mute", r"no tokenizer\.json, which turns text into tokens"),
-                          ("gone", r"there is no such folder")):
+    for name, message in (
+        ("", r"no config\.json"),
+        ("mute", r"no tokenizer\.json, which turns text into tokens"),
+        ("gone", r"there is no such folder"),
+    ):
         code, _, err = run(capsys, "decode", tmp_path / name, "--prompt", text)
         assert code == 2 and re.search(message, err) and err.count("\n") == 1, err
 
@@ -149,7 +176,7 @@ def test_capture_and_its_trace(capsys, folder, text, tmp_path):
     for layer, parts in zip(layers_of(output), decoder.captured, strict=True):
         for name, part in zip("qkv", parts, strict=True):
             assert np.array_equal(layer[name], part.swapaxes(0, 1).astype(np.float16))
-    steps, = read_trace(output / "attention.jsonl")
+    (steps,) = read_trace(output / "attention.jsonl")
     assert [step.context for step in steps] == list(range(31, 61))
     last = decoder.seen.weights[-1]
     assert set(steps[-1].tokens) == set(np.argsort(-last)[:8]) and steps[-1].scores.sum() < 1
@@ -189,8 +216,11 @@ def test_something_else_answers_for_a_head(folder):
 def test_heads_by_name(folder):
     shape = read_model(folder).shape
     assert parse_heads("0.1,1.3", shape) == [(0, 1), (1, 3)] and len(parse_heads("all", shape)) == 8
-    for text, message in (("2.0", r"^head 2\.0 does not exist: made-up has layers 0 to 1 with heads 0 to 3$"),
-                          ("0.4", r"^head 0\.4 does not exist"), ("0", r"^heads must be LAYER\.HEAD")):
+    for text, message in (
+        ("2.0", r"^head 2\.0 does not exist: made-up has layers 0 to 1 with heads 0 to 3$"),
+        ("0.4", r"^head 0\.4 does not exist"),
+        ("0", r"^heads must be LAYER\.HEAD"),
+    ):
         with pytest.raises(ConfigError, match=message):
             parse_heads(text, shape)
 

@@ -118,8 +118,10 @@ def test_commands_parse(page):
 
 
 def test_command_lines_are_found():
-    text = ("`bankside list`\n```console\n$ bankside gen pam-pu  # why\nbankside: no\n```\n`bankside sim UNIT [x]`\n"
-            "    bankside rtl\n")
+    text = (
+        "`bankside list`\n```console\n$ bankside gen pam-pu  # why\nbankside: no\n```\n`bankside sim UNIT [x]`\n"
+        "    bankside rtl\n"
+    )
     assert list(commands_in(text)) == ["bankside gen pam-pu", "bankside rtl", "bankside list"]
     assert len(list(commands_in((ROOT / "README.md").read_text()))) >= 10
 
@@ -132,8 +134,11 @@ def test_every_command_and_option_is_documented():
         for action in parser._actions:
             for option in action.option_strings:
                 # A key of a unit's workload is documented on the page of every unit that has it.
-                places = [(ROOT / unit.page).read_text() for unit in UNITS.values() if name == "sim" and
-                          option in {key.flag for key in unit.workload.options().values()}] or [section]
+                places = [
+                    (ROOT / unit.page).read_text()
+                    for unit in UNITS.values()
+                    if name == "sim" and option in {key.flag for key in unit.workload.options().values()}
+                ] or [section]
                 for place in places:
                     assert option in ("-h", "--help") or re.search(rf"{option}\b", place), f"{name} {option}"
         assert f"`bankside {name}" in (ROOT / "README.md").read_text()
@@ -176,8 +181,16 @@ def paths(value, prefix=""):
         yield prefix, value
 
 
-TYPES = {"integer": int, "number": (int, float), "string": str, "boolean": bool, "list": list, "any": object,
-         "object": dict, "null": type(None)}
+TYPES = {
+    "integer": int,
+    "number": (int, float),
+    "string": str,
+    "boolean": bool,
+    "list": list,
+    "any": object,
+    "object": dict,
+    "null": type(None),
+}
 
 
 def fits(value, text):
@@ -203,12 +216,20 @@ def compare(command, result, absent=()):
 
     unknown = [path for path in found if not matching(path) and path not in absent]
     assert not unknown, f"not documented: {unknown}"
-    wrong = {path: value for path, value in found.items()
-             if path not in absent and not any(fits(value, keys[key]) for key in matching(path))}
+    wrong = {
+        path: value
+        for path, value in found.items()
+        if path not in absent and not any(fits(value, keys[key]) for key in matching(path))
+    }
     assert not wrong, f"other types than documented: {wrong}"
     used = {key for path in found for key in matching(path)}
-    missing = [key for key in own if key not in used and not key.startswith(tuple(f"{a}." for a in absent))
-               and not key.startswith(tuple(f"{a}[" for a in absent))]
+    missing = [
+        key
+        for key in own
+        if key not in used
+        and not key.startswith(tuple(f"{a}." for a in absent))
+        and not key.startswith(tuple(f"{a}[" for a in absent))
+    ]
     assert not missing, f"documented but not there: {missing}"
 
 
@@ -266,15 +287,36 @@ def test_calibrate_keys(capsys, monkeypatch):
 
 def test_time_keys(capsys):
     compare("time", output(capsys, "time", "pam-pu", "--tokens", "33"))
-    compare("time", output(capsys, "time", "pam-pu", "--memory", "ddr4-3200", "--preset", "pam-ddr"),
-            absent=("energy_breakdown_pj",))
+    compare(
+        "time",
+        output(capsys, "time", "pam-pu", "--memory", "ddr4-3200", "--preset", "pam-ddr"),
+        absent=("energy_breakdown_pj",),
+    )
 
 
 def test_time_keys_of_a_system_and_a_file(capsys, tmp_path):
     section = "time of a file or system"
-    compare(section, output(capsys, "time", "cent:llama-2-7b", "--tokens", "3", "--stage", "attn_score", "--timeline",
-                            str(tmp_path / "t.json"), "--export", "aim", "--output", str(tmp_path / "t.aim")))
-    compare(section, output(capsys, "time", str(tmp_path / "t.aim")), absent=("timeline", "export", "stages", "details"))
+    compare(
+        section,
+        output(
+            capsys,
+            "time",
+            "cent:llama-2-7b",
+            "--tokens",
+            "3",
+            "--stage",
+            "attn_score",
+            "--timeline",
+            str(tmp_path / "t.json"),
+            "--export",
+            "aim",
+            "--output",
+            str(tmp_path / "t.aim"),
+        ),
+    )
+    compare(
+        section, output(capsys, "time", str(tmp_path / "t.aim")), absent=("timeline", "export", "stages", "details")
+    )
 
 
 def test_eval_keys_of_a_layer(capsys):
@@ -295,26 +337,46 @@ def test_eval_keys_of_inf2(capsys, tmp_path, inf2_records):
     """The keys of the section are those that the result has beyond those of any system; the baseline has the others."""
     command = ("--model", "opt-30b", "--batch", "4", "--context", "2000", "--records", str(inf2_records.folder))
     view = ("--timeline", str(tmp_path / "step.json"))
-    common, inf2, base = (output(capsys, "eval", system, *command, *(view if system == "inf2" else ())).keys()
-                          for system in ("gpu-only", "inf2", "flexgen"))
+    common, inf2, base = (
+        output(capsys, "eval", system, *command, *(view if system == "inf2" else ())).keys()
+        for system in ("gpu-only", "inf2", "flexgen")
+    )
     trace = json.loads((tmp_path / "step.json").read_text())
-    assert len(trace["traceEvents"]) > 48 * 14 * 4      # 48 layers, 14 shards, four stages
-    told = {key.split(".")[0] for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of inf2"), re.M)
-            for key in re.findall(r"`([^`]+)`", row)}
+    assert len(trace["traceEvents"]) > 48 * 14 * 4  # 48 layers, 14 shards, four stages
+    told = {
+        key.split(".")[0]
+        for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of inf2"), re.M)
+        for key in re.findall(r"`([^`]+)`", row)
+    }
     assert told == (inf2 | base) - common and "kv_at" in base - inf2
 
 
 def test_eval_keys_of_starc(capsys):
     """The keys of the section are the ones that the result has beyond the keys of any system."""
-    command = ("--prefill", "256", "--decode", "2", "--budget", "64", "--set", "selection.keys.heads=1", "--set",
-               "selection.selector=null")
+    command = (
+        "--prefill",
+        "256",
+        "--decode",
+        "2",
+        "--budget",
+        "64",
+        "--set",
+        "selection.keys.heads=1",
+        "--set",
+        "selection.selector=null",
+    )
     starc = output(capsys, "eval", "starc", *command)
     common = output(capsys, "eval", "dgx-attacc", "--model", "llama-7b", "--context", "257")
-    told = {key for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of starc"), re.M)
-            for key in re.findall(r"`([^`]+)`", row)}
-    parts = {key for key in told if key.startswith("selecting.")}      # null without the unit
-    found = {re.sub(r"^(clustering\.energy_mj_per_token)\..*", r"\1.*", path)
-             for path, _ in paths({key: value for key, value in starc.items() if key not in common})}
+    told = {
+        key
+        for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of starc"), re.M)
+        for key in re.findall(r"`([^`]+)`", row)
+    }
+    parts = {key for key in told if key.startswith("selecting.")}  # null without the unit
+    found = {
+        re.sub(r"^(clustering\.energy_mj_per_token)\..*", r"\1.*", path)
+        for path, _ in paths({key: value for key, value in starc.items() if key not in common})
+    }
     assert found == told - parts | {"selecting"} and len(parts) == 6
 
 
@@ -327,29 +389,74 @@ def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
 
 
 def test_compile_keys(capsys, tmp_path):
-    compare("compile", output(capsys, "compile", "qwen1.5-7b", "--listing", "-o", str(tmp_path / "layer.bin"), "--records",
-                              str(tmp_path / "none")))
+    compare(
+        "compile",
+        output(
+            capsys,
+            "compile",
+            "qwen1.5-7b",
+            "--listing",
+            "-o",
+            str(tmp_path / "layer.bin"),
+            "--records",
+            str(tmp_path / "none"),
+        ),
+    )
 
 
 def test_decode_keys(capsys, tmp_path):
     folder, text = write_model(tmp_path / "made-up", head_dim=32), tmp_path / "text"
     text.write_text("a text of some tokens")
-    decoded = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "pam", "--tokens", "2", "--hazards",
-                     "--compare", "cent")
-    sparse = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "window-8-cent", "--teacher-forced")
+    decoded = output(
+        capsys,
+        "decode",
+        str(folder),
+        "--prompt",
+        str(text),
+        "--system",
+        "pam",
+        "--tokens",
+        "2",
+        "--hazards",
+        "--compare",
+        "cent",
+    )
+    sparse = output(
+        capsys, "decode", str(folder), "--prompt", str(text), "--system", "window-8-cent", "--teacher-forced"
+    )
     half = output(capsys, "decode", str(folder), "--prompt", str(text), "--system", "float16", "--teacher-forced")
-    compare("decode", {**decoded, **{key: sparse[key] for key in ("details", "attention", "reads")},
-                       **{key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us",
-                                                     "time_line")}},
-            absent=("rtl",))
+    compare(
+        "decode",
+        {
+            **decoded,
+            **{key: sparse[key] for key in ("details", "attention", "reads")},
+            **{
+                key: half[key] for key in ("time_per_token_us", "energy_per_token_mj", "time_breakdown_us", "time_line")
+            },
+        },
+        absent=("rtl",),
+    )
     compare("capture", output(capsys, "capture", str(folder), "--text", str(text), "-o", str(tmp_path / "trace")))
 
 
 def test_sparse_keys(capsys, tmp_path):
     folder, text = write_model(tmp_path / "made-up", context=128), tmp_path / "text"
     text.write_text("a text of some tokens, and of a few more " * 3)
-    found = output(capsys, "sparse", str(folder), "--text", str(text), "--tokens", "96", "--methods",
-                   "full,sparq,quest,infinigen,starc", "--budgets", "1/2", "--picture", str(tmp_path / "rows.png"))
+    found = output(
+        capsys,
+        "sparse",
+        str(folder),
+        "--text",
+        str(text),
+        "--tokens",
+        "96",
+        "--methods",
+        "full,sparq,quest,infinigen,starc",
+        "--budgets",
+        "1/2",
+        "--picture",
+        str(tmp_path / "rows.png"),
+    )
     compare("sparse", found)
 
 
@@ -369,22 +476,47 @@ def test_eval_keys_of_modules(capsys, module_records):
 
 
 def test_eval_keys_of_a_workload(capsys, module_records):
-    arguments = ("eval", "lol-pim", "--model", "qwen1.5-7b", "--workload", "qmsum", "--split", "8x4", "--set",
-                 "node.nodes=4")
+    arguments = (
+        "eval",
+        "lol-pim",
+        "--model",
+        "qwen1.5-7b",
+        "--workload",
+        "qmsum",
+        "--split",
+        "8x4",
+        "--set",
+        "node.nodes=4",
+    )
     compare("eval of a workload", output(capsys, *arguments, "--records", str(module_records.folder)))
 
 
 def test_sim_keys(monkeypatch, tmp_path):
     """The keys that the bench and the command write, with the simulator replaced by counts as it would give."""
+
     def simulate(config, verilog, episodes, **options):
         logs = []
         for episode in episodes:
             beats = len(config.beats(episode.steps))
-            kv = {"moved": [beats // 2 - 1, beats // 2 - 1, 1, 1], "stalled": [0] * 4, "first": [1, 40, 0, 39],
-                  "last": [9, 50, 0, 39]}
+            kv = {
+                "moved": [beats // 2 - 1, beats // 2 - 1, 1, 1],
+                "stalled": [0] * 4,
+                "first": [1, 40, 0, 39],
+                "last": [9, 50, 0, 39],
+            }
             logs.append(EpochLog(60 + beats, *({"kv": np.array(kv[k])} for k in ("moved", "stalled", "first", "last"))))
-        return bench.Outcome(StreamRun({}, logs, 100, 1.0), 5, 0, None, config=config, episodes=episodes, expected=[],
-                             received=[], max_abs_error=1e-5, rms_error=1e-6)
+        return bench.Outcome(
+            StreamRun({}, logs, 100, 1.0),
+            5,
+            0,
+            None,
+            config=config,
+            episodes=episodes,
+            expected=[],
+            received=[],
+            max_abs_error=1e-5,
+            rms_error=1e-6,
+        )
 
     monkeypatch.setattr(bench, "simulate", simulate)
     selection = select("pam-pu", preset="pam-ddr")
@@ -394,9 +526,11 @@ def test_sim_keys(monkeypatch, tmp_path):
 
 def test_synth_keys(monkeypatch, tmp_path):
     """The keys that synthesis writes, of a design that has everything: logic, registers, a memory above the threshold."""
-    text = ("module pam_pu(input clk, input [4:0] a, input [31:0] d, input we, output reg [31:0] q);\n"
-            "  reg [31:0] memory [0:31];\n"
-            "  always @(posedge clk) begin\n    if (we) memory[a] <= d;\n    q <= memory[a] ^ q;\n  end\nendmodule\n")
+    text = (
+        "module pam_pu(input clk, input [4:0] a, input [31:0] d, input we, output reg [31:0] q);\n"
+        "  reg [31:0] memory [0:31];\n"
+        "  always @(posedge clk) begin\n    if (we) memory[a] <= d;\n    q <= memory[a] ^ q;\n  end\nendmodule\n"
+    )
     monkeypatch.setattr(generate, "verilog", lambda selection: text)
     result = measure.synthesise(select("pam-pu"), records=str(tmp_path))
     assert result["memory_bits"] == 1024
@@ -411,9 +545,11 @@ def test_writeback_keys(capsys, tmp_path):
 
 @pytest.mark.slow
 def test_synth_keys_of_an_fpga(monkeypatch, tmp_path):
-    text = ("module pam_pu(input clk, input [4:0] a, input [31:0] d, input we, output reg [31:0] q);\n"
-            "  reg [31:0] memory [0:31];\n"
-            "  always @(posedge clk) begin\n    if (we) memory[a] <= d;\n    q <= memory[a] ^ q;\n  end\nendmodule\n")
+    text = (
+        "module pam_pu(input clk, input [4:0] a, input [31:0] d, input we, output reg [31:0] q);\n"
+        "  reg [31:0] memory [0:31];\n"
+        "  always @(posedge clk) begin\n    if (we) memory[a] <= d;\n    q <= memory[a] ^ q;\n  end\nendmodule\n"
+    )
     monkeypatch.setattr(generate, "verilog", lambda selection: text)
     result = measure.synthesise_fpga(select("pam-pu"), fpga="xcup", records=str(tmp_path))
     assert result["memories"][0]["becomes"] == "lutram"
@@ -428,12 +564,15 @@ def test_totals_of_devices_are_those_of_the_file():
             assert f"| `{name}` ({device.title}) | " + " | ".join(f"{total:,}" for total in totals) + " |" in page
 
 
-@pytest.mark.parametrize("command, change", [
-    ("list", lambda r: r.pop("units")),
-    ("list", lambda r: r.update(extra=1)),
-    ("list", lambda r: r.update(schema="1")),
-    ("time", lambda r: r["commands"].clear()),
-])
+@pytest.mark.parametrize(
+    "command, change",
+    [
+        ("list", lambda r: r.pop("units")),
+        ("list", lambda r: r.update(extra=1)),
+        ("list", lambda r: r.update(schema="1")),
+        ("time", lambda r: r["commands"].clear()),
+    ],
+)
 def test_differences_are_found(capsys, command, change):
     """The comparison itself: a key too few, one too many, another type."""
     result = output(capsys, *{"list": ["list"], "time": ["time", "pam-pu", "--tokens", "1"]}[command])
@@ -449,16 +588,25 @@ def test_differences_are_found(capsys, command, change):
 def test_every_unit_has_its_page(unit, monkeypatch, nothing_kept):
     """The page exists and names every preset, parameter, port (a stream by its payload, of many alike the first) and
     latency of the unit, and the paper. No Verilog is made for it."""
-    monkeypatch.setattr(generate, "_generate", lambda unit, config, name: ("\n  input clk;", unit.load_generator()(config)))
+    monkeypatch.setattr(
+        generate, "_generate", lambda unit, config, name: ("\n  input clk;", unit.load_generator()(config))
+    )
     text = (ROOT / unit.page).read_text()
     described = generate.describe(select(unit.name))
     payloads = {re.sub(r"__(valid|ready)$", "__payload", port["name"]) for port in described["ports"]}
     ports = {re.sub(r"_\d+__payload$", "_0__payload", name) for name in payloads}
-    words = [*unit.presets, *unit.config.model_fields, *ports, *described["latency_cycles"],
-             unit.source.split(" (")[0]]
+    words = [*unit.presets, *unit.config.model_fields, *ports, *described["latency_cycles"], unit.source.split(" (")[0]]
     assert [word for word in words if word not in text] == []
-    for heading in ("Block diagram", "Ports", "Protocol", "Numerics", "Pipeline and latency", "Measured",
-                    "Bench", "Differences from the paper"):
+    for heading in (
+        "Block diagram",
+        "Ports",
+        "Protocol",
+        "Numerics",
+        "Pipeline and latency",
+        "Measured",
+        "Bench",
+        "Differences from the paper",
+    ):
         assert re.search(rf"^## {heading}", text, re.MULTILINE), heading
 
 
@@ -488,12 +636,13 @@ def test_block_diagrams_are_current(unit):
     for preset in unit.presets.values():
         for name, found in vars(type(preset)).items():
             if isinstance(found, cached_property):
-                getattr(preset, name)       # the configuration keeps it, but it is no part of the unit
+                getattr(preset, name)  # the configuration keeps it, but it is no part of the unit
     text = (DOCS / "diagrams" / f"{unit.name}.svg").read_text()
     preset = next(iter(unit.presets))
     assert text == block_diagram(unit, preset)
-    shown = [element.text or "" for element in ElementTree.fromstring(text).iter()
-             if element.tag.endswith(("text", "tspan"))]
+    shown = [
+        element.text or "" for element in ElementTree.fromstring(text).iter() if element.tag.endswith(("text", "tspan"))
+    ]
     for port, count in unit_page.port_rows(unit.presets[preset].ports()):
         assert port.name in shown and any(line.startswith(f"{port.layout.bits} bit") for line in shown)
         assert count == 1 or any(line.endswith(f"{count} ports") for line in shown)
@@ -510,8 +659,10 @@ def test_everything_in_a_contract_is_described(unit):
 
 
 def numbers(count, bits=8, meaning="number of source {}"):
-    return [Port(f"i_{n}", "in", Layout.of(Field("a", bits, "a"), Field("b", 2, "b")), meaning.format(n))
-            for n in range(count)]
+    return [
+        Port(f"i_{n}", "in", Layout.of(Field("a", bits, "a"), Field("b", 2, "b")), meaning.format(n))
+        for n in range(count)
+    ]
 
 
 class Ports:
@@ -521,21 +672,48 @@ class Ports:
         self.ports = lambda: ports
 
 
-@pytest.mark.parametrize("first, second, rows", [
-    # One row for ports that are alike in each preset; fields with offsets.
-    (numbers(2), numbers(3, 4), ["`i_0__payload` …, 2 / 3 in all | in | 10 / 6 | number of source 0",
-                                 "`.a` |  | 8 / 4 at 0 | a", "`.b` |  | 2 at 8 / 4 | b"]),
-    # A row for each if they differ in more than their numbers: bits, meaning.
-    (numbers(1), [*numbers(1), *numbers(2, 16)[1:]], [
-        "`i_0__payload` | in | 10 | number of source 0", "`.a` |  | 8 at 0 | a", "`.b` |  | 2 at 8 | b",
-        "`i_1__payload` | in | - / 18 | number of source 1", "`.a` |  | - / 16 at - / 0 | a",
-        "`.b` |  | - / 2 at - / 16 | b"]),
-    (numbers(2, meaning="as {}"), [*numbers(1, meaning="as {}"), *numbers(2, meaning="unlike {}")[1:]], [
-        "`i_0__payload` | in | 10 | as 0", "`.a` |  | 8 at 0 | a", "`.b` |  | 2 at 8 | b",
-        "`i_1__payload` | in | 10 | as 1 / unlike 1", "`.a` |  | 8 at 0 | a", "`.b` |  | 2 at 8 | b"]),
-    # A port without handshake; one that a preset lacks.
-    ([Port("s", "out", Layout.plain(3), "state", stream=False)], [], ["`s` | out | 3 / - | state"]),
-])
+@pytest.mark.parametrize(
+    "first, second, rows",
+    [
+        # One row for ports that are alike in each preset; fields with offsets.
+        (
+            numbers(2),
+            numbers(3, 4),
+            [
+                "`i_0__payload` …, 2 / 3 in all | in | 10 / 6 | number of source 0",
+                "`.a` |  | 8 / 4 at 0 | a",
+                "`.b` |  | 2 at 8 / 4 | b",
+            ],
+        ),
+        # A row for each if they differ in more than their numbers: bits, meaning.
+        (
+            numbers(1),
+            [*numbers(1), *numbers(2, 16)[1:]],
+            [
+                "`i_0__payload` | in | 10 | number of source 0",
+                "`.a` |  | 8 at 0 | a",
+                "`.b` |  | 2 at 8 | b",
+                "`i_1__payload` | in | - / 18 | number of source 1",
+                "`.a` |  | - / 16 at - / 0 | a",
+                "`.b` |  | - / 2 at - / 16 | b",
+            ],
+        ),
+        (
+            numbers(2, meaning="as {}"),
+            [*numbers(1, meaning="as {}"), *numbers(2, meaning="unlike {}")[1:]],
+            [
+                "`i_0__payload` | in | 10 | as 0",
+                "`.a` |  | 8 at 0 | a",
+                "`.b` |  | 2 at 8 | b",
+                "`i_1__payload` | in | 10 | as 1 / unlike 1",
+                "`.a` |  | 8 at 0 | a",
+                "`.b` |  | 2 at 8 | b",
+            ],
+        ),
+        # A port without handshake; one that a preset lacks.
+        ([Port("s", "out", Layout.plain(3), "state", stream=False)], [], ["`s` | out | 3 / - | state"]),
+    ],
+)
 def test_rows_of_ports(first, second, rows):
     unit = dataclasses.replace(UNITS["pam-ru"], presets={"x": Ports(*first), "y": Ports(*second)})
     assert [line[2:-2] for line in unit_page.ports(unit).splitlines()[2:]] == rows
@@ -556,9 +734,16 @@ def test_tables_are_put_at_their_marks():
     assert unit_page.fill(text, {"x": made}) == text.replace("old", made)
 
 
-@pytest.mark.parametrize("name", ["windows", "exponential", "interface_memories", *(
-    f"dispatcher_{part}" for part in ("words", "commands", "errors", "registers")), *(
-    f"cent_{part}" for part in ("words", "instructions", "errors"))])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "windows",
+        "exponential",
+        "interface_memories",
+        *(f"dispatcher_{part}" for part in ("words", "commands", "errors", "registers")),
+        *(f"cent_{part}" for part in ("words", "instructions", "errors")),
+    ],
+)
 def test_tables_of_the_tool_are_current(tool, name):
     """What needs no measurement is compared; `tools/unit_tables.py` writes all tables anew."""
     shown = [m[3] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m[2] == name]
@@ -593,8 +778,10 @@ def test_counts_of_compared_results_are_those_of_the_records():
         stated |= {(unit, preset): int(count.replace(",", "")) for unit, preset, count in found}
     assert len(stated) >= 9
     records = RecordFolder("no such folder")
-    measured = {(unit, preset): records.look(measure.measurement_of("sim", select(unit, preset=preset))).record
-                for unit, preset in stated}
+    measured = {
+        (unit, preset): records.look(measure.measurement_of("sim", select(unit, preset=preset))).record
+        for unit, preset in stated
+    }
     assert stated == {key: record and record.results["vectors"] for key, record in measured.items()}
 
 
@@ -602,10 +789,22 @@ def test_order_of_the_examples():
     """The worked examples of the unit's page are the order that the configuration gives."""
     hbm = PRESETS["pam-hbm"]
     assert [(t, v, n * hbm.chunks(128)) for _, t, v, n in hbm.phases([Step(70, 128)])] == [
-        (0, 0, 256), (1, 0, 256), (0, 1, 256), (2, 0, 48), (1, 1, 256), (2, 1, 48)]
+        (0, 0, 256),
+        (1, 0, 256),
+        (0, 1, 256),
+        (2, 0, 48),
+        (1, 1, 256),
+        (2, 1, 48),
+    ]
     ddr = PRESETS["pam-ddr"]
     assert [(t, v, n * ddr.chunks(128)) for _, t, v, n in ddr.phases([Step(40, 128)])] == [
-        (0, 0, 512), (0, 1, 512), (1, 0, 512), (1, 1, 512), (2, 0, 256), (2, 1, 256)]
+        (0, 0, 512),
+        (0, 1, 512),
+        (1, 0, 512),
+        (1, 1, 512),
+        (2, 0, 256),
+        (2, 1, 256),
+    ]
     first = ddr.beats([Step(40, 128)])[:512]
     some = [(int(b["token"]), int(b["chunk"])) for b in first[[0, 7, 8, 127, 128]]]
     assert some == [(0, 0), (0, 7), (1, 0), (15, 7), (0, 8)]
@@ -624,4 +823,3 @@ def test_the_picture_is_an_svg_with_a_background():
     background = root.find("{*}rect")
     assert background is not None and background.get("fill") == "#fff"
     assert isinstance(root.find("{*}title"), ET.Element)
-

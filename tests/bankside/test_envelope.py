@@ -22,6 +22,7 @@ KEYS = {"schema", "command", "tools", "inputs", "notes", "warnings"}
 @pytest.fixture
 def printed(capsys):
     """What a command prints with ``--json``."""
+
     def run(*words, code=0):
         assert cli.main([str(word) for word in words]) == code, capsys.readouterr().err
         return json.loads(capsys.readouterr().out)
@@ -37,9 +38,13 @@ REFERENCE = str(Path(__file__).resolve().parents[1] / "models" / "data" / "attac
 TRACE = "0x0 R\n0x40 R\n0x80 W\n"
 
 CHEAP = {
-    "doctor": ["doctor"], "list": ["list"], "gen": ["gen", "fp-mul", "-o", "made"],
-    "gen --dry-run": ["gen", "fp-mul", "--dry-run"], "sim --dry-run": ["sim", "fp-mul", "--dry-run"],
-    "synth --dry-run": ["synth", "fp-m*", "--dry-run"], "time UNIT": ["time", "pam-pu", "--tokens", "64"],
+    "doctor": ["doctor"],
+    "list": ["list"],
+    "gen": ["gen", "fp-mul", "-o", "made"],
+    "gen --dry-run": ["gen", "fp-mul", "--dry-run"],
+    "sim --dry-run": ["sim", "fp-mul", "--dry-run"],
+    "synth --dry-run": ["synth", "fp-m*", "--dry-run"],
+    "time UNIT": ["time", "pam-pu", "--tokens", "64"],
     "time SYSTEM": ["time", "cent:llama-2-7b"],
     "time FILE": ["time", "t.trace", "--memory", "ddr4-2400", "--timeline", "view.json"],
     "eval": ["eval", "pam", "--model", "llama-3-70b"],
@@ -48,13 +53,30 @@ CHEAP = {
     "eval --layer": ["eval", "attacc", "--layer", "--tokens", "512", "--heads-per-stack", "8"],
     "eval --reference": ["eval", "dgx-attacc", "--reference", REFERENCE],
     "compile": ["compile", "llama-2-7b", "--listing"],
-    "asm": ["asm", "x.cent", "-o", "x.bin"], "disasm": ["disasm", "x.hex"],
+    "asm": ["asm", "x.cent", "-o", "x.bin"],
+    "disasm": ["disasm", "x.hex"],
     "serve": ["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8", "--slo", "100"],
-    "serve --search": ["serve", "lol-pim", "--model", "llama-2-7b", "--workload", "qmsum", "--requests", "8",
-                       "--slo", "100", "--search", "batch", "--csv", "rows.csv"],
+    "serve --search": [
+        "serve",
+        "lol-pim",
+        "--model",
+        "llama-2-7b",
+        "--workload",
+        "qmsum",
+        "--requests",
+        "8",
+        "--slo",
+        "100",
+        "--search",
+        "batch",
+        "--csv",
+        "rows.csv",
+    ],
     "repro": ["repro", "lol-pim", "--claims", "lolpim-thr-7b", "--no-measure"],
-    "repro --list": ["repro", "--list"], "repro PAPER --list": ["repro", "pam", "--list"],
-    "records": ["records", "fp-mul"], "cache": ["cache"],
+    "repro --list": ["repro", "--list"],
+    "repro PAPER --list": ["repro", "pam", "--list"],
+    "records": ["records", "fp-mul"],
+    "cache": ["cache"],
 }
 
 
@@ -101,8 +123,14 @@ def test_measured_results_of_every_unit_satisfy_the_schemas(name):
     selection = select(name)
     for path in SHIPPED.glob(f"{name}-{selection.config_hash}-*.json"):
         record = RecordFolder.read(path)
-        own = {"unit": name, "preset": selection.preset, "config_hash": selection.config_hash,
-               "config": record.config, "record": record.name, "tools": record.tools}
+        own = {
+            "unit": name,
+            "preset": selection.preset,
+            "config_hash": selection.config_hash,
+            "config": record.config,
+            "record": record.name,
+            "tools": record.tools,
+        }
         if record.kind == "synth":
             shares = {"percent": {}} if "fpga" in record.workload else {}  # of the devices that there are today
             envelope.enveloped({**own, **record.workload, **record.results, "target_clock_mhz": 1.0, **shares}, "synth")
@@ -121,7 +149,10 @@ def test_measured_results_of_every_unit_satisfy_the_schemas(name):
 def test_inputs_reach_down_to_verilog_and_memory(printed):
     result = printed("eval", "pam", "--model", "llama-3-70b", "--json")
     assert {name.rpartition("/")[2] for name in inputs(result, "memory file")} == {
-        "hbm3-5.2.yaml", "ddr4-3200.yaml", "flash-nand.yaml"}
+        "hbm3-5.2.yaml",
+        "ddr4-3200.yaml",
+        "flash-nand.yaml",
+    }
     assert set(inputs(result, "measurement record")) == set(result["records"])
     for one in inputs(result, "measurement record").values():
         assert one["command"].startswith("bankside ")
@@ -251,7 +282,10 @@ def test_other_tools_and_sources_are_told(result, printed):
         if one["name"] == "bankside.measure:time_step":
             one["sha256"] = "0" * 32
     result.write_text(json.dumps(document))
-    assert set(printed("explain", result, "--json")["changed"]) == {"tool amaranth", "sources bankside.measure:time_step"}
+    assert set(printed("explain", result, "--json")["changed"]) == {
+        "tool amaranth",
+        "sources bankside.measure:time_step",
+    }
 
 
 def test_records_are_told_down_to_their_parts(printed, tmp_path, monkeypatch):
@@ -270,7 +304,9 @@ def test_records_are_told_down_to_their_parts(printed, tmp_path, monkeypatch):
     found = {one["name"]: one for one in printed("explain", file, "--json")["rests_on"]}
     verilog = found[records[0]["name"]]["rests_on"][0]
     assert verilog["kind"] == "Verilog" and verilog["state"] == "changed"
-    assert found[records[1]["name"]]["state"] == "changed" and found[records[1]["name"]]["why"] == "measured again since"
+    assert (
+        found[records[1]["name"]]["state"] == "changed" and found[records[1]["name"]]["why"] == "measured again since"
+    )
     assert found[gone["name"]]["state"] == "gone"
 
 
@@ -302,12 +338,16 @@ def test_record_of_a_damaged_folder_is_told(printed, tmp_path):
     assert found[name]["state"] == "changed" and found[name]["why"] == "measured again since"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("[]", "must be a mapping"), ("{}", "not what a command prints with --json: missing key 'schema'"),
-    ("{", "not valid JSON"),
-    ('{"schema": 9, "command": "eval", "tools": {}, "inputs": []}', "schema 9 is of another version"),
-    ('{"schema": 1, "command": "eval", "tools": {}, "inputs": [{"kind": 1}]}', "inputs.0.kind"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[]", "must be a mapping"),
+        ("{}", "not what a command prints with --json: missing key 'schema'"),
+        ("{", "not valid JSON"),
+        ('{"schema": 9, "command": "eval", "tools": {}, "inputs": []}', "schema 9 is of another version"),
+        ('{"schema": 1, "command": "eval", "tools": {}, "inputs": [{"kind": 1}]}', "inputs.0.kind"),
+    ],
+)
 def test_what_is_no_result_is_one_line(text, message, tmp_path, capsys):
     file = tmp_path / "r.json"
     file.write_text(text)

@@ -16,8 +16,10 @@ from tests.made_up import SIM, SYNTHESIS
 def test_instances_share_the_batch():
     """Rates and energies are of all, the rest of an instance with the largest share."""
     asked = {"context": 700, "output_tokens": 2}
-    three, two, one = (evaluate("gpu-only", "llama-3-70b", batch=batch, instances=count, **asked)
-                       for batch, count in ((8, 3), (3, 1), (2, 1)))
+    three, two, one = (
+        evaluate("gpu-only", "llama-3-70b", batch=batch, instances=count, **asked)
+        for batch, count in ((8, 3), (3, 1), (2, 1))
+    )
     assert three["instances"] == 3 and three["batch"] == 8 and three["tpot_ms"] == two["tpot_ms"]
     assert three["throughput_tok_s"] == pytest.approx(2 * two["throughput_tok_s"] + one["throughput_tok_s"])
     joules = [6 * two["energy_mj_per_token"], 2 * one["energy_mj_per_token"]]

@@ -56,8 +56,9 @@ def test_script_adds_every_register_once(unit):
     assert added == [one.name for one in selection.config.registers]
     assert files["acc_kernel.tcl"].count("{") == files["acc_kernel.tcl"].count("}")
     if shutil.which("tclsh"):
-        done = subprocess.run(["tclsh"], input=f"puts [info complete {{{files['acc_kernel.tcl']}}}]", text=True,
-                              capture_output=True)
+        done = subprocess.run(
+            ["tclsh"], input=f"puts [info complete {{{files['acc_kernel.tcl']}}}]", text=True, capture_output=True
+        )
         assert done.stdout == "1\n"
 
 

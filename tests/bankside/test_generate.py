@@ -29,8 +29,18 @@ CONFIGURATIONS = {
     "8 lanes, tile 7": ["--preset", "pam-hbm", "--set", "lanes=8", "--set", "tile_tokens=7"],
     "all fp16": ["--preset", "pam-ddr", "--set", "acc_format=fp16"],
     "two tiles of scores": ["--preset", "pam-ddr", "--set", "buffer_bytes=192", "--set", "score_tiles=2"],
-    "one token": ["--preset", "pam-ddr", "--set", "tile_tokens=1", "--set", "max_tokens=1", "--set", "buffer_bytes=98",
-                  "--set", "score_storage=buffer"],
+    "one token": [
+        "--preset",
+        "pam-ddr",
+        "--set",
+        "tile_tokens=1",
+        "--set",
+        "max_tokens=1",
+        "--set",
+        "buffer_bytes=98",
+        "--set",
+        "score_storage=buffer",
+    ],
 }
 
 
@@ -48,8 +58,13 @@ def test_same_bytes_in_every_process_and_folder(place, tiny, tmp_path):
         (place / folder).mkdir(parents=True, exist_ok=True)
         # A variable that chooses another Yosys must not matter.
         env = {**os.environ, "PYTHONHASHSEED": seed, "AMARANTH_USE_YOSYS": "system"}
-        subprocess.run([sys.executable, "-m", "bankside", "gen", *tiny, "-o", "files"], cwd=place / folder, env=env,
-                       stdout=subprocess.DEVNULL, check=True)
+        subprocess.run(
+            [sys.executable, "-m", "bankside", "gen", *tiny, "-o", "files"],
+            cwd=place / folder,
+            env=env,
+            stdout=subprocess.DEVNULL,
+            check=True,
+        )
         out = place / folder / "files"
         assert sorted(p.name for p in out.iterdir()) == ["pam_pu.json", "pam_pu.sdc", "pam_pu.v"]
         digests.add(hashlib.sha256(b"".join((out / n).read_bytes() for n in sorted(os.listdir(out)))).hexdigest())
@@ -159,7 +174,9 @@ def test_description_is_of_the_verilog(name):
     selection, files, description = unit(name)
     data = json.loads(files["pam_pu.json"])
     assert data == description
-    assert {p["name"]: (p["direction"], p["width"]) for p in data["ports"]} == module_header(files["pam_pu.v"], "pam_pu")
+    assert {p["name"]: (p["direction"], p["width"]) for p in data["ports"]} == module_header(
+        files["pam_pu.v"], "pam_pu"
+    )
     assert data["parameters"] == selection.config.model_dump(mode="json")
     assert data["config_hash"] == selection.config_hash and data["preset"] == selection.preset
     assert data["target_clock_mhz"] == selection.config.clock_mhz
@@ -181,17 +198,43 @@ def test_verilator_has_no_complaint(name):
 
 
 _FORMATS = ["format=bf16", "acc_format=bf16", "score_format=bf16"]
-_GROUP = [*(f"processing.{key}" for key in ("lanes=4", "buffer_bytes=48", "query_bytes=32", "tile_tokens=4",
-                                            "max_head_dim=16", "max_tokens=255", *_FORMATS)),
-          *(f"reduction.{key}" for key in ("lanes=4", "source_lanes=4", "sources=2", "max_head_dim=16", "scratch_bytes=32",
-                                           "log_format=bf16", *_FORMATS))]
+_GROUP = [
+    *(
+        f"processing.{key}"
+        for key in (
+            "lanes=4",
+            "buffer_bytes=48",
+            "query_bytes=32",
+            "tile_tokens=4",
+            "max_head_dim=16",
+            "max_tokens=255",
+            *_FORMATS,
+        )
+    ),
+    *(
+        f"reduction.{key}"
+        for key in (
+            "lanes=4",
+            "source_lanes=4",
+            "sources=2",
+            "max_head_dim=16",
+            "scratch_bytes=32",
+            "log_format=bf16",
+            *_FORMATS,
+        )
+    ),
+]
 
 
-@pytest.mark.parametrize("name, sets", [
-    ("aim-channel", ["banks=4", "lanes=4", "buffer_bytes=64", "max_beats=1024", "table_entries=16"]),
-    pytest.param("pam-hbm-slice", [*_GROUP, "groups=4", "fan_in=2"], marks=pytest.mark.slow),
-    pytest.param("pam-ssd-controller", [*_GROUP, "groups=2", "fan_in=2"], marks=pytest.mark.slow),
-    pytest.param("lol-pim-module", [], marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name, sets",
+    [
+        ("aim-channel", ["banks=4", "lanes=4", "buffer_bytes=64", "max_beats=1024", "table_entries=16"]),
+        pytest.param("pam-hbm-slice", [*_GROUP, "groups=4", "fan_in=2"], marks=pytest.mark.slow),
+        pytest.param("pam-ssd-controller", [*_GROUP, "groups=2", "fan_in=2"], marks=pytest.mark.slow),
+        pytest.param("lol-pim-module", [], marks=pytest.mark.slow),
+    ],
+)
 def test_designs_of_parts_have_no_loop(name, sets):
     """Flat, as benches that compile a part once do not see them: a combinational loop through parts is a complaint."""
     selection = select(name, sets=sets)
@@ -205,8 +248,10 @@ def rules(text, top="pam_pu"):
 
 def test_verilator_would_complain():
     """The waivers leave what a mistake looks like: a loop, a latch, a signal that nobody drives."""
-    loop = ("module pam_pu(input wire a, output wire b);\n  wire c, d;\n  assign c = d & a;\n  assign d = ~c;\n"
-            "  assign b = c;\nendmodule\n")
+    loop = (
+        "module pam_pu(input wire a, output wire b);\n  wire c, d;\n  assign c = d & a;\n  assign d = ~c;\n"
+        "  assign b = c;\nendmodule\n"
+    )
     assert "UNOPTFLAT" in rules(loop)
     assert {"LATCH", "UNDRIVEN"} <= rules("""
 module pam_pu(input wire clk, input wire d, output reg q, output wire o);
@@ -217,14 +262,22 @@ endmodule
 """)
 
 
-@pytest.mark.parametrize("body, rule", [
-    ("assign o = i;", "WIDTHTRUNC"), ("reg [2:0] r; always @* r = i; assign o = r[1:0];", "WIDTHTRUNC"),
-    ("assign o = i + 4'd1;", "WIDTHTRUNC"), ("wire [2:0] w; part p(.a(i), .b(w)); assign o = w[1:0];", "WIDTHTRUNC"),
-    ("assign o = i[0];", "WIDTHEXPAND")])
+@pytest.mark.parametrize(
+    "body, rule",
+    [
+        ("assign o = i;", "WIDTHTRUNC"),
+        ("reg [2:0] r; always @* r = i; assign o = r[1:0];", "WIDTHTRUNC"),
+        ("assign o = i + 4'd1;", "WIDTHTRUNC"),
+        ("wire [2:0] w; part p(.a(i), .b(w)); assign o = w[1:0];", "WIDTHTRUNC"),
+        ("assign o = i[0];", "WIDTHEXPAND"),
+    ],
+)
 def test_a_lost_bit_is_refused(body, rule):
     """Assignments, registers and ports of a part; a comparison with zero written as `!` is none."""
     part = "module part(input [2:0] a, output [2:0] b);\n  assign b = ~a;\nendmodule\n"
-    assert rule in rules(f"module pam_pu(input [3:0] i, output [1:0] o);\n  {body}\nendmodule\n{part * ('part' in body)}")
+    assert rule in rules(
+        f"module pam_pu(input [3:0] i, output [1:0] o);\n  {body}\nendmodule\n{part * ('part' in body)}"
+    )
     assert not lint("module pam_pu(input [3:0] i, output o);\n  assign o = !i;\nendmodule\n", "pam_pu")
 
 
@@ -257,7 +310,8 @@ def test_interruption_stops_what_was_started(tiny, monkeypatch, nothing_kept):
 def test_a_module_that_is_too_wide_is_told(cli):
     """Amaranth numbers the bits of its inputs with 16 bits."""
     cli("gen", "lol-pim-module", "--set", "hub.channels=16").failed(
-        2, "lol-pim-module: a module has at most 65536 bits of inputs in Amaranth, this configuration 65896")
+        2, "lol-pim-module: a module has at most 65536 bits of inputs in Amaranth, this configuration 65896"
+    )
 
 
 def test_what_was_generated_is_kept_on_disk(tiny, monkeypatch, tmp_path):

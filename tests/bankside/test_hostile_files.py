@@ -62,12 +62,16 @@ stage second
     loop i1 < 4
       RD row=5+1*i0 column=0+2*i1 {_BANK}=1
 """
-ATTENTION = ('{"format": "bankside-attention-trace", "version": 1, "requests": 1}\n'
-             '{"request": 0, "context": 8, "tokens": [0, 1, 5], "scores": [0.5, 0.25, 0.25]}\n'
-             '{"request": 0, "context": 9, "tokens": [1, 8], "scores": [0.75, 0.25]}\n')
+ATTENTION = (
+    '{"format": "bankside-attention-trace", "version": 1, "requests": 1}\n'
+    '{"request": 0, "context": 8, "tokens": [0, 1, 5], "scores": [0.5, 0.25, 0.25]}\n'
+    '{"request": 0, "context": 9, "tokens": [1, 8], "scores": [0.75, 0.25]}\n'
+)
 VIDUR = "arrived_at,num_prefill_tokens,num_decode_tokens\n0.0,12,5\n1.5,300,20\n2.25,7,1\n"
-REQUESTS = ('{"input_toks": 12, "output_toks": 3, "arrival_time_ns": 0}\n'
-            '{"input_toks": 50, "output_toks": 2, "arrival_time_ns": 5e6}\n')
+REQUESTS = (
+    '{"input_toks": 12, "output_toks": 3, "arrival_time_ns": 0}\n'
+    '{"input_toks": 50, "output_toks": 2, "arrival_time_ns": 5e6}\n'
+)
 ACCESSES = "LD 0x00001000\nST 4160\nLD 0x00ff0040\n"
 VECTORS = "3C00 4000 4200\n0001 8001 0000\nFBFF 7C00 7C00\n"
 
@@ -114,15 +118,17 @@ def check_spilled(path: Path) -> int:
 #: Name of the file, a text that is right, and what reads it.
 READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
     "memory": ("own.yaml", (FOLDER / "hbm3-5.2.yaml").read_bytes(), load_memory),
-    "unit": ("unit.yaml", b"format: e4m3\nflush_to_zero: false\nclock_mhz: 500.0\n",
-             lambda path: select("fp-mul", file=str(path))),
+    "unit": (
+        "unit.yaml",
+        b"format: e4m3\nflush_to_zero: false\nclock_mhz: 500.0\n",
+        lambda path: select("fp-mul", file=str(path)),
+    ),
     "model": ("config.json", (Path(llm.__file__).parent / "mistral-7b.json").read_bytes(), load_model),
     "system": ("own.yaml", (Path(RATIOS).parent / "systems" / "gpu-lol-pim.yaml").read_bytes(), load_system),
     "ratios": ("ratios.yaml", Path(RATIOS).read_bytes(), lambda path: load(path, RatioTable)),
     "paper": ("starc.yaml", (Path(starc.__file__).parent / "claims.yaml").read_bytes(), load_paper),
     "workload": ("own.yaml", FILES["sharegpt_turns"].read_bytes(), load_workload),
-    "program": ("a.program", PROGRAM.encode(),
-                lambda path: time_program(read_program(path).bind(64), hbm3())),
+    "program": ("a.program", PROGRAM.encode(), lambda path: time_program(read_program(path).bind(64), hbm3())),
     "accesses": ("a.trace", ACCESSES.encode(), accesses),
     "attention": ("a.jsonl", ATTENTION.encode(), read_trace),
     "requests": ("a.jsonl", REQUESTS.encode(), read_requests),
@@ -135,16 +141,47 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
 }
 
 #: What people and programs write by mistake.
-WORDS = [b"", b"0", b"-1", b"010", b"1e400", b"NaN", b".inf", b"9" * 30, b"null", b"true", b"[]", b"{}", b'"', b"\t", b"\n",
-         b"\r\n", b" ", b"\x00", b"\xff\xfe", "ä".encode(), b"[" * 50, b"{" * 50, b"loop i0 < 99999999999:\n", b"#",
-         b"&a", b"*a", b"!!x ", b"%"]
+WORDS = [
+    b"",
+    b"0",
+    b"-1",
+    b"010",
+    b"1e400",
+    b"NaN",
+    b".inf",
+    b"9" * 30,
+    b"null",
+    b"true",
+    b"[]",
+    b"{}",
+    b'"',
+    b"\t",
+    b"\n",
+    b"\r\n",
+    b" ",
+    b"\x00",
+    b"\xff\xfe",
+    "ä".encode(),
+    b"[" * 50,
+    b"{" * 50,
+    b"loop i0 < 99999999999:\n",
+    b"#",
+    b"&a",
+    b"*a",
+    b"!!x ",
+    b"%",
+]
 
 
 @st.composite
 def damages(draw: st.DrawFn) -> list[tuple[str, float, float, bytes]]:
     """Changes: what is done, where, how far, and with what."""
-    one = st.tuples(st.sampled_from(["replace", "insert", "cut", "twice", "flip", "end"]), st.floats(0, 1), st.floats(0, 1),
-                    st.sampled_from(WORDS) | st.binary(max_size=6))
+    one = st.tuples(
+        st.sampled_from(["replace", "insert", "cut", "twice", "flip", "end"]),
+        st.floats(0, 1),
+        st.floats(0, 1),
+        st.sampled_from(WORDS) | st.binary(max_size=6),
+    )
     return draw(st.lists(one, min_size=1, max_size=4))
 
 
@@ -161,7 +198,7 @@ def damaged(data: bytes, changes: list[tuple[str, float, float, bytes]]) -> byte
         elif what == "twice":
             data = data[:upto] + data[at:upto] * (1 + int(far * 20)) + data[upto:]
         elif what == "flip" and at < len(data):
-            data = data[:at] + bytes([data[at] ^ (1 << int(far * 7.99))]) + data[at + 1:]
+            data = data[:at] + bytes([data[at] ^ (1 << int(far * 7.99))]) + data[at + 1 :]
         elif what == "end":
             data = data[:at]
     return data
@@ -170,6 +207,7 @@ def damaged(data: bytes, changes: list[tuple[str, float, float, bytes]]) -> byte
 @contextlib.contextmanager
 def bounded() -> Iterator[None]:
     """An error in this thread after :data:`MOST_S` seconds, or when the process grows by :data:`MOST_BYTES`."""
+
     def late(number: int, frame: object) -> None:
         raise TimeoutError(f"not done within {MOST_S} s")
 

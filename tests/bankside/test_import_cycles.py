@@ -13,9 +13,12 @@ Graph = dict[str, set[str]]
 
 def imports(root: Path) -> Graph:
     """What each module of the package imports of it, inside functions and for types too."""
-    paths = {".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-             for folder, _, files in os.walk(root / "bankside", followlinks=True)
-             for path in (Path(folder, name) for name in files) if path.suffix == ".py"}
+    paths = {
+        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
+        for folder, _, files in os.walk(root / "bankside", followlinks=True)
+        for path in (Path(folder, name) for name in files)
+        if path.suffix == ".py"
+    }
     graph: Graph = {}
     for name, path in paths.items():
         package = name if path.name == "__init__.py" else name.rpartition(".")[0]
@@ -24,7 +27,7 @@ def imports(root: Path) -> Graph:
             if isinstance(node, ast.Import):
                 found |= {alias.name for alias in node.names}
             elif isinstance(node, ast.ImportFrom):
-                base = package.split(".")[:len(package.split(".")) + 1 - node.level] if node.level else []
+                base = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
                 module = ".".join([*base, *([node.module] if node.module else [])])
                 # A name of a package is one of its modules, or something that the package itself has.
                 found |= {inner if (inner := f"{module}.{alias.name}") in paths else module for alias in node.names}
@@ -71,7 +74,9 @@ def test_no_circle_of_imports():
 def test_circles_are_found():
     """Two of them, one through a third module; what only leads to a circle or follows from one is in none."""
     assert circles({"a": {"b"}, "b": {"c", "x"}, "c": {"a"}, "d": {"a"}, "x": set(), "p": {"q"}, "q": {"p"}}) == [
-        ["a", "b", "c"], ["p", "q"]]
+        ["a", "b", "c"],
+        ["p", "q"],
+    ]
     assert circles({"a": {"b"}, "b": {"c"}, "c": set()}) == []
 
 

@@ -22,9 +22,22 @@ install.trusted-host='company'
 
 def test_settings_of_pip_are_passed_on():
     options, variables = passed_on(settings_of_pip(LISTED))
-    assert options == ["--index-strategy", "unsafe-best-match", "--default-index", "https://company/simple",
-                       "--index", "https://a/simple", "--index", "https://b/simple",
-                       "--find-links", "/wheels", "--find-links", "/more", "--allow-insecure-host", "company"]
+    assert options == [
+        "--index-strategy",
+        "unsafe-best-match",
+        "--default-index",
+        "https://company/simple",
+        "--index",
+        "https://a/simple",
+        "--index",
+        "https://b/simple",
+        "--find-links",
+        "/wheels",
+        "--find-links",
+        "/more",
+        "--allow-insecure-host",
+        "company",
+    ]
     assert variables == {"SSL_CERT_FILE": "/etc/ssl/ca.pem"}
 
 

@@ -11,25 +11,80 @@ from bankside.constraints.errors import ConfigError, ToolMissing
 from bankside.models.systems.kernels import load_kernels
 
 ROWS = {
-    "gemm_perf": [dict(gemm_dtype=form, m=m, n=n, k=k, latency=m * n * k / (1e9 if form == "bfloat16" else 1e12),
-                       kernel_source="torch") for form in ("bfloat16", "fp8") for m in (1, 4) for n in (64, 2560, 16384)
-                  for k in (64, 2048, 8192)],
+    "gemm_perf": [
+        dict(
+            gemm_dtype=form,
+            m=m,
+            n=n,
+            k=k,
+            latency=m * n * k / (1e9 if form == "bfloat16" else 1e12),
+            kernel_source="torch",
+        )
+        for form in ("bfloat16", "fp8")
+        for m in (1, 4)
+        for n in (64, 2560, 16384)
+        for k in (64, 2048, 8192)
+    ],
     "generation_attention_perf": [
-        dict(attn_dtype="bfloat16", kv_cache_dtype=kv, beam_width=1, window_size=window, num_heads=heads,
-             num_key_value_heads=heads, head_dim=128, batch_size=batch, isl=1, step=step, kernel_source=source,
-             latency=batch * (step + 1) * (1e-6 if (kv, window, source) == ("bfloat16", 0, "first") else 1))
-        for source in ("first", "second") for kv in ("bfloat16", "fp8") for window in (0, 128) for heads in (32, 33)
-        for batch in (1, 2) for step in (1, 3) if (batch, step) != (2, 3)],
+        dict(
+            attn_dtype="bfloat16",
+            kv_cache_dtype=kv,
+            beam_width=1,
+            window_size=window,
+            num_heads=heads,
+            num_key_value_heads=heads,
+            head_dim=128,
+            batch_size=batch,
+            isl=1,
+            step=step,
+            kernel_source=source,
+            latency=batch * (step + 1) * (1e-6 if (kv, window, source) == ("bfloat16", 0, "first") else 1),
+        )
+        for source in ("first", "second")
+        for kv in ("bfloat16", "fp8")
+        for window in (0, 128)
+        for heads in (32, 33)
+        for batch in (1, 2)
+        for step in (1, 3)
+        if (batch, step) != (2, 3)
+    ],
     "context_attention_perf": [
-        dict(attn_dtype="bfloat16", kv_cache_dtype="bfloat16", beam_width=1, window_size=0, num_heads=32,
-             num_key_value_heads=32, head_dim=128, batch_size=batch, isl=isl, step=0, kernel_source="first",
-             latency=batch * isl * 1e-5) for batch in (1, 2) for isl in (16, 32)],
+        dict(
+            attn_dtype="bfloat16",
+            kv_cache_dtype="bfloat16",
+            beam_width=1,
+            window_size=0,
+            num_heads=32,
+            num_key_value_heads=32,
+            head_dim=128,
+            batch_size=batch,
+            isl=isl,
+            step=0,
+            kernel_source="first",
+            latency=batch * isl * 1e-5,
+        )
+        for batch in (1, 2)
+        for isl in (16, 32)
+    ],
     "custom_allreduce_perf": [
-        dict(allreduce_dtype="bfloat16", num_gpus=2, message_size=size, kernel_source=f"x_{mode}",
-             latency=size * (1e-6 if mode == "graph" else 1e-3)) for mode in ("eager", "graph") for size in (128, 256)]}
+        dict(
+            allreduce_dtype="bfloat16",
+            num_gpus=2,
+            message_size=size,
+            kernel_source=f"x_{mode}",
+            latency=size * (1e-6 if mode == "graph" else 1e-3),
+        )
+        for mode in ("eager", "graph")
+        for size in (128, 256)
+    ],
+}
 
-FOLDERS = {"gemm_perf": "gemm", "generation_attention_perf": "attention", "context_attention_perf": "attention",
-           "custom_allreduce_perf": "comm"}
+FOLDERS = {
+    "gemm_perf": "gemm",
+    "generation_attention_perf": "attention",
+    "context_attention_perf": "attention",
+    "custom_allreduce_perf": "comm",
+}
 
 
 @pytest.fixture
@@ -44,8 +99,9 @@ def package(tmp_path, monkeypatch):
                 continue
             folder = data / "g100" / FOLDERS[name] / "vllm" / version
             folder.mkdir(parents=True, exist_ok=True)
-            (folder / f"{name}.parquet").write_text(json.dumps(
-                [row | {"device": "G 100", "latency": row["latency"] * scale} for row in rows]))
+            (folder / f"{name}.parquet").write_text(
+                json.dumps([row | {"device": "G 100", "latency": row["latency"] * scale} for row in rows])
+            )
 
     def columns(path):
         rows = json.loads(Path(path).read_text())
@@ -87,10 +143,16 @@ def test_import_is_the_same_twice(package):
     assert (package / "a").read_bytes() == (package / "b").read_bytes()
 
 
-@pytest.mark.parametrize("origin, message", [
-    ("h900/vllm", "unknown GPU 'h900'"), ("g100", "must be GPU/ENGINE or GPU/ENGINE/VERSION; engines of g100: vllm"),
-    ("g100/sglang", "engines of g100: vllm"), ("g100/vllm/2", "unknown version '2'"),
-    ("g100/vllm/1.9.0/x", "must be GPU/ENGINE or GPU/ENGINE/VERSION")])
+@pytest.mark.parametrize(
+    "origin, message",
+    [
+        ("h900/vllm", "unknown GPU 'h900'"),
+        ("g100", "must be GPU/ENGINE or GPU/ENGINE/VERSION; engines of g100: vllm"),
+        ("g100/sglang", "engines of g100: vllm"),
+        ("g100/vllm/2", "unknown version '2'"),
+        ("g100/vllm/1.9.0/x", "must be GPU/ENGINE or GPU/ENGINE/VERSION"),
+    ],
+)
 def test_a_wrong_origin_is_one_line(package, origin, message):
     with pytest.raises(ConfigError) as error:
         kernels.import_kernels(origin, str(package / "k.json"))
@@ -114,7 +176,8 @@ def test_command(capsys, tmp_path):
     assert cli.main(["kernels", "--json"]) == 0
     result = json.loads(capsys.readouterr().out)
     assert {"h100-sxm-sglang", "h100-sxm-vllm", "h100-sxm-trtllm", "a100-sxm-sglang"} <= {
-        one["name"] for one in result["kernels"]}
+        one["name"] for one in result["kernels"]
+    }
     assert cli.main(["kernels"]) == 0 and "NVIDIA H100 80GB HBM3, vllm 0.24.0" in capsys.readouterr().out
     assert cli.main(["kernels", "--from", "h100_sxm/vllm"]) == 2
     assert "--from and -o come together" in capsys.readouterr().err
@@ -122,8 +185,9 @@ def test_command(capsys, tmp_path):
 
 def test_timed_runs_of_a_command(capsys, tmp_path):
     runs = tmp_path / "runs.yaml"
-    runs.write_text("cent_gpu_measured:\n  latency_s_batch1: {Llama2-7B: [42.969, 1]}\n"
-                    "  llama2_70b_batch_latency_s: {1: 127}\n")
+    runs.write_text(
+        "cent_gpu_measured:\n  latency_s_batch1: {Llama2-7B: [42.969, 1]}\n  llama2_70b_batch_latency_s: {1: 127}\n"
+    )
     assert cli.main(["eval", "gpu-a100", "--reference", str(runs), "--json"]) == 0
     rows = json.loads(capsys.readouterr().out)["rows"]
     assert [row["model"] for row in rows] == ["llama-2-7b", "llama-2-70b"]

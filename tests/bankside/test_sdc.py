@@ -17,8 +17,23 @@ ROOT = Path(__file__).resolve().parents[2]
 PUBLISHED = sorted((ROOT / "rtl").glob("*/*/*.sdc"))
 
 #: Commands of SDC 2.1 and of Tcl that the files may use. Sets of ports have no common command: ports are named.
-ALLOWED = {"set_units", "create_clock", "set_clock_uncertainty", "set_input_delay", "set_output_delay", "set_driving_cell",
-           "set_input_transition", "set_load", "get_ports", "get_clocks", "all_outputs", "set", "if", "else", "info"}
+ALLOWED = {
+    "set_units",
+    "create_clock",
+    "set_clock_uncertainty",
+    "set_input_delay",
+    "set_output_delay",
+    "set_driving_cell",
+    "set_input_transition",
+    "set_load",
+    "get_ports",
+    "get_clocks",
+    "all_outputs",
+    "set",
+    "if",
+    "else",
+    "info",
+}
 
 
 def commands(text):
@@ -33,8 +48,11 @@ def check(text, ports):
     assert commands(text) <= ALLOWED
     names = re.search(r"^set data_inputs \[get_ports \{\n(.*?)^\}\]$", text, re.M | re.S)[1].split()
     clocked = "clk" in {port["name"] for port in ports}
-    assert names == [port["name"] + "[*]" * (port["width"] > 1) for port in ports
-                     if port["direction"] == "in" and port["name"] not in ("clk", "rst")]
+    assert names == [
+        port["name"] + "[*]" * (port["width"] > 1)
+        for port in ports
+        if port["direction"] == "in" and port["name"] not in ("clk", "rst")
+    ]
     assert ("[get_ports rst]" in text, "[get_ports clk]" in text) == (clocked, clocked)
 
 
@@ -48,8 +66,13 @@ def test_published_constraints(file):
     check(text, described["ports"])
     period = 1e3 / described["target_clock_mhz"]
     assert number(text, "create_clock -name clk -period") == pytest.approx(period, abs=1e-4)
-    for command, share in (("set_clock_uncertainty -setup", 0.05), ("set_clock_uncertainty -hold", 0.02),
-                           ("set_input_delay", 0.2), ("set_output_delay", 0.2), ("set_input_transition", 0.05)):
+    for command, share in (
+        ("set_clock_uncertainty -setup", 0.05),
+        ("set_clock_uncertainty -hold", 0.02),
+        ("set_input_delay", 0.2),
+        ("set_output_delay", 0.2),
+        ("set_input_transition", 0.05),
+    ):
         assert number(text, command) == pytest.approx(share * period, abs=1e-4)
     assert number(text, "set_load") == 10
 
@@ -57,9 +80,14 @@ def test_published_constraints(file):
 def test_other_commands_are_found():
     """The command that OpenSTA lacks, others after a semicolon or in a block, and words in lists that are no commands."""
     assert commands("set_input_delay 1 [remove_from_collection [all_inputs] [get_ports clk]]") - ALLOWED == {
-        "remove_from_collection", "all_inputs"}
+        "remove_from_collection",
+        "all_inputs",
+    }
     assert commands("set a 1; foreach_in_collection b\nif {[info exists ::c]} {\n exec d\n} else { e }") - ALLOWED == {
-        "foreach_in_collection", "exec", "e"}
+        "foreach_in_collection",
+        "exec",
+        "e",
+    }
     assert commands("# remove_x\nset a [get_ports {\n  b[*]\n  c\n}]\n") == {"set", "get_ports"}
 
 
@@ -85,8 +113,10 @@ def shell(module, ports):
             first = first or bits[0]
             cells += [f"DFF_X1 ({{}}.CK(clk), .D({bit}));" for bit in bits if clocked]
         elif port["direction"] == "out":
-            cells += [f"DFF_X1 ({{}}.CK(clk), .D(rst), .Q({bit}));" if clocked else f"INV_X1 ({{}}.A({first}), .Y({bit}));"
-                      for bit in bits]
+            cells += [
+                f"DFF_X1 ({{}}.CK(clk), .D(rst), .Q({bit}));" if clocked else f"INV_X1 ({{}}.A({first}), .Y({bit}));"
+                for bit in bits
+            ]
     body = [f"  {cell.replace(' ({}', f' c{k}(')}" for k, cell in enumerate(cells)]
     return "\n".join([f"module {module}({', '.join(port['name'] for port in ports)});", *lines, *body, "endmodule", ""])
 
@@ -94,7 +124,13 @@ def shell(module, ports):
 def opensta(folder, module, verilog, constraints, before=""):
     """What OpenSTA says of a netlist with constraints: complaints about them, and paths."""
     assert shutil.which("sta"), "OpenSTA is not installed: apt-get install opensta"
-    for name, text in (("cells.lib", get("generic").text), ("top.v", verilog), ("top.sdc", constraints), ("run.tcl", f"""
+    for name, text in (
+        ("cells.lib", get("generic").text),
+        ("top.v", verilog),
+        ("top.sdc", constraints),
+        (
+            "run.tcl",
+            f"""
             read_liberty cells.lib
             read_verilog top.v
             link_design {module}
@@ -105,7 +141,9 @@ def opensta(folder, module, verilog, constraints, before=""):
             puts reset
             if {{[get_ports -quiet rst] ne ""}} {{ report_checks -from [get_ports rst] -digits 4 }}
             puts "read to the end"
-            exit""")):
+            exit""",
+        ),
+    ):
         (folder / name).write_text(text)
     done = subprocess.run(["sta", "-no_splash", "-no_init", "run.tcl"], cwd=folder, capture_output=True, text=True)
     return done.stdout + done.stderr
@@ -130,8 +168,10 @@ def test_opensta_reads_published_constraints(file, tmp_path):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit, preset", [(unit.name, preset) for unit in UNITS.values() for preset in unit.presets
-                                          if preset not in unit.published_presets])
+@pytest.mark.parametrize(
+    "unit, preset",
+    [(unit.name, preset) for unit in UNITS.values() for preset in unit.presets if preset not in unit.published_presets],
+)
 def test_opensta_reads_the_constraints_of_every_other_preset(unit, preset, tmp_path):
     selection = select(unit, preset=preset)
     described, module = describe(selection), selection.unit.module
@@ -144,8 +184,19 @@ def test_opensta_reads_the_constraints_of_every_other_preset(unit, preset, tmp_p
 @pytest.mark.slow
 def test_opensta_times_a_netlist_with_its_constraints(tmp_path):
     """A mapped unit; a driving cell of the library takes the place of the transition; other commands are refused."""
-    selection = select("pam-pu", sets=["lanes=2", "tile_tokens=4", "max_head_dim=16", "buffer_bytes=64", "query_bytes=32",
-                                       "max_tokens=64", "acc_format=fp16", "score_format=fp16"])
+    selection = select(
+        "pam-pu",
+        sets=[
+            "lanes=2",
+            "tile_tokens=4",
+            "max_head_dim=16",
+            "buffer_bytes=64",
+            "query_bytes=32",
+            "max_tokens=64",
+            "acc_format=fp16",
+            "score_format=fp16",
+        ],
+    )
     files = generated_files(selection)
     mapped = synthesise(files["pam_pu.v"], "pam_pu", get("generic"), memory_threshold_bits=10**6)
     cells, text = netlist.write_verilog(mapped.netlist), files["pam_pu.sdc"]

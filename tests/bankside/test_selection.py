@@ -32,7 +32,8 @@ def test_file_over_preset_and_keys_over_file(tmp_path):
     assert chosen.preset is None and chosen.label == chosen.config_hash
     # A preset on the command line is over that of the file; the rest of the file stays.
     assert select("pam-pu", preset="pam-ssd", file=str(file)).config == PRESETS["pam-ssd"].model_copy(
-        update={"max_tokens": 1000, "guard_bits": 5})
+        update={"max_tokens": 1000, "guard_bits": 5}
+    )
 
 
 def test_last_key_wins():
@@ -48,7 +49,11 @@ def test_json_file(tmp_path):
 
 def test_values_are_written_as_in_a_file():
     assert select("pam-pu", sets=["lanes=0x8", "clock_mhz=1e3", "format=bf16"]).config.model_dump() == {
-        **PRESETS["pam-hbm"].model_dump(), "lanes": 8, "clock_mhz": 1000.0, "format": "bf16"}
+        **PRESETS["pam-hbm"].model_dump(),
+        "lanes": 8,
+        "clock_mhz": 1000.0,
+        "format": "bf16",
+    }
 
 
 def test_keys_that_restate_the_preset_are_the_preset():
@@ -67,8 +72,15 @@ def test_keys_are_checked_together():
     assert select("pam-pu", sets=["query_bytes=512", "buffer_bytes=1024"]).config.output_bytes == 512
 
 
-@pytest.mark.parametrize("sets", [[], ["guard_bits=9"], ["format=bf16", "score_format=bf16"],
-                                  ["lanes=4", "buffer_bytes=256", "query_bytes=64", "clock_mhz=333.3"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        [],
+        ["guard_bits=9"],
+        ["format=bf16", "score_format=bf16"],
+        ["lanes=4", "buffer_bytes=256", "query_bytes=64", "clock_mhz=333.3"],
+    ],
+)
 def test_arguments_select_the_same_configuration(sets):
     chosen = select("pam-pu", preset="pam-ddr" if not sets else None, sets=sets)
     name, *words = shlex.split(chosen.arguments)
@@ -78,10 +90,25 @@ def test_arguments_select_the_same_configuration(sets):
 
 def test_hash_is_of_every_key_and_of_the_unit():
     base = select("pam-pu").config_hash
-    others = {select("pam-pu", sets=[key]).config_hash for key in (
-        "lanes=8", "format=bf16", "acc_format=fp16", "score_format=fp16", "buffer_bytes=1024", "query_bytes=128",
-        "tile_tokens=16", "score_tiles=1", "score_accumulators=4", "output_skid_beats=1", "max_head_dim=128",
-        "max_tokens=100", "guard_bits=9", "clock_mhz=667")}
+    others = {
+        select("pam-pu", sets=[key]).config_hash
+        for key in (
+            "lanes=8",
+            "format=bf16",
+            "acc_format=fp16",
+            "score_format=fp16",
+            "buffer_bytes=1024",
+            "query_bytes=128",
+            "tile_tokens=16",
+            "score_tiles=1",
+            "score_accumulators=4",
+            "output_skid_beats=1",
+            "max_head_dim=128",
+            "max_tokens=100",
+            "guard_bits=9",
+            "clock_mhz=667",
+        )
+    }
     assert len(others) == 14 and base not in others
     assert config_hash("other-unit", PRESETS["pam-hbm"]) != base
 
@@ -114,6 +141,13 @@ def test_every_unit_has_its_five_parts():
         assert callable(unit.load_generator()) and callable(unit.load_bench())
         module, name = unit.model.split(":")
         assert callable(getattr(__import__(module, fromlist=[name]), name))
-        shared = "arithmetic" if unit.name.startswith("fp-") else "pam-compositions" if unit.name in COMPOSITIONS else \
-            "cent-cxl-port" if unit.name.startswith("cent-cxl-") else None
+        shared = (
+            "arithmetic"
+            if unit.name.startswith("fp-")
+            else "pam-compositions"
+            if unit.name in COMPOSITIONS
+            else "cent-cxl-port"
+            if unit.name.startswith("cent-cxl-")
+            else None
+        )
         assert unit.page == f"docs/{shared or unit.name}.md"

@@ -24,8 +24,21 @@ def test_table(cli):
 
 def test_json_has_the_documented_keys(cli, tmp_path):
     """Every key is documented in cli.md, and every documented key is there."""
-    result = cli(*BASE, "sharegpt", "--requests", "20", "--slo", "100", "--ttft-slo", "5000", "--search", "batch",
-                 "--csv", str(tmp_path / "r.csv"), "--json").json
+    result = cli(
+        *BASE,
+        "sharegpt",
+        "--requests",
+        "20",
+        "--slo",
+        "100",
+        "--ttft-slo",
+        "5000",
+        "--search",
+        "batch",
+        "--csv",
+        str(tmp_path / "r.csv"),
+        "--json",
+    ).json
     sections = re.findall(r"^## (?:JSON|serve)$(.*?)(?=^## )", (DOCS / "cli.md").read_text(), re.DOTALL | re.MULTILINE)
     assert len(sections) == 2
     documented = set(re.findall(r"^\| `([a-z0-9_.*\[\]]+)` \|", "".join(sections), re.MULTILINE))
@@ -48,8 +61,25 @@ def test_json_has_the_documented_keys(cli, tmp_path):
 
 
 def test_files(cli, place):
-    result = cli(*BASE, "humaneval", "--requests", "30", "--rate", "5", "--burstiness", "3", "--csv", "r.csv", "--plot",
-                 "r.png", "--timeline", "t.json", "--write-requests", "w.jsonl", "--json")
+    result = cli(
+        *BASE,
+        "humaneval",
+        "--requests",
+        "30",
+        "--rate",
+        "5",
+        "--burstiness",
+        "3",
+        "--csv",
+        "r.csv",
+        "--plot",
+        "r.png",
+        "--timeline",
+        "t.json",
+        "--write-requests",
+        "w.jsonl",
+        "--json",
+    )
     assert set(result.json["files"]) == {"csv", "plot", "timeline", "requests"}
     rows = list(csv.DictReader((place / "r.csv").read_text().splitlines()))
     assert len(rows) == 30 and list(rows[0])[-3:] == ["TTFT", "TPOT", "ITL"]
@@ -73,8 +103,10 @@ def test_formats(cli, place, suffix):
 
 
 def test_the_same_seed_gives_the_same_output(cli):
-    one, two, other = (cli(*BASE, "wildchat", "--requests", "40", "--rate", "9", "--seed", seed, "--json").json
-                       for seed in ("3", "3", "4"))
+    one, two, other = (
+        cli(*BASE, "wildchat", "--requests", "40", "--rate", "9", "--seed", seed, "--json").json
+        for seed in ("3", "3", "4")
+    )
     for result in (one, two, other):
         del result["seconds"]
     assert one == two != other
@@ -91,40 +123,48 @@ def test_search(cli):
 
 def test_a_limit_that_nothing_meets(cli):
     cli(*BASE, "sharegpt", "--requests", "9", "--slo", "5", "--search", "batch").failed(
-        1, r"no batch limit meets a p99 TPOT of 5 ms; the best reachable is 1\d\.\d\d ms, at batch limit 1$", progress=True)
+        1,
+        r"no batch limit meets a p99 TPOT of 5 ms; the best reachable is 1\d\.\d\d ms, at batch limit 1$",
+        progress=True,
+    )
 
 
 def test_a_workload_of_ones_own(cli, place):
-    (place / "w.yaml").write_text("description: d\nsynthetic: true\nsource: mine\ninput: {kind: fixed, tokens: 100}\n"
-                                  "output: {kind: uniform, low: 5, high: 9}\narrivals: {rate: 50}\n")
+    (place / "w.yaml").write_text(
+        "description: d\nsynthetic: true\nsource: mine\ninput: {kind: fixed, tokens: 100}\n"
+        "output: {kind: uniform, low: 5, high: 9}\narrivals: {rate: 50}\n"
+    )
     result = cli(*BASE, "w.yaml", "--requests", "10", "--json").json
     assert result["workload"]["input_tokens"] == 1000 and result["workload"]["timed"]
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (("sharegtp",), "unknown workload 'sharegtp'; did you mean 'sharegpt'"),
-    (("none.jsonl",), "none.jsonl: no such file"),
-    (("bad.tsv",), "bad.tsv:2: output tokens must be a whole number, not 'x'"),
-    (("long.tsv",), "request 0 needs 9000001 tokens of KV cache, gpu-only has room for"),
-    (("good.tsv", "--format", "jsonl"), "good.tsv:1: a request is an object|good.tsv:1: not valid JSON"),
-    (("good.tsv", "--format", "csv"), "unknown format of requests 'csv'"),
-    (("sharegpt", "--format", "tsv"), "--format is for a file"),
-    (("sharegpt", "--rate", "-1"), "--rate: must be a number of at least 0, not '-1'"),
-    (("sharegpt", "--rate", "nan"), "--rate: must be a number of at least 0, not 'nan'"),
-    (("sharegpt", "--slo", "0"), "--slo: must be a number above 0"),
-    (("sharegpt", "--search", "batch"), "--search needs --slo"),
-    (("sharegpt", "--search", "rate", "--slo", "5", "--rate", "5"), "can't be combined with --rate"),
-    (("sharegpt", "--slo-percentile", "101"), "must be at most 100"),
-    (("sharegpt", "--burstiness", "2"), "--burstiness needs --rate"),
-    (("sharegpt", "--rate", "1", "--burstiness", "200"), "less than or equal to 100"),
-    (("sharegpt", "--preemption", "swap"), "unknown preemption 'swap'"),
-    (("sharegpt", "--dispatch", "random"), "unknown dispatch 'random'"),
-    (("sharegpt", "--requests", "0"), "--requests: must be at least 1"),
-    (("sharegpt", "--fast", "2"), "tolerance must be"),
-    (("sharegpt", "--plot", "x.gif"), "--plot: a picture ends with"),
-    (("sharegpt", "--write-requests", "x.txt"), "a file of requests ends with"),
-    (("sharegpt", "--csv", "."), "is a directory"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (("sharegtp",), "unknown workload 'sharegtp'; did you mean 'sharegpt'"),
+        (("none.jsonl",), "none.jsonl: no such file"),
+        (("bad.tsv",), "bad.tsv:2: output tokens must be a whole number, not 'x'"),
+        (("long.tsv",), "request 0 needs 9000001 tokens of KV cache, gpu-only has room for"),
+        (("good.tsv", "--format", "jsonl"), "good.tsv:1: a request is an object|good.tsv:1: not valid JSON"),
+        (("good.tsv", "--format", "csv"), "unknown format of requests 'csv'"),
+        (("sharegpt", "--format", "tsv"), "--format is for a file"),
+        (("sharegpt", "--rate", "-1"), "--rate: must be a number of at least 0, not '-1'"),
+        (("sharegpt", "--rate", "nan"), "--rate: must be a number of at least 0, not 'nan'"),
+        (("sharegpt", "--slo", "0"), "--slo: must be a number above 0"),
+        (("sharegpt", "--search", "batch"), "--search needs --slo"),
+        (("sharegpt", "--search", "rate", "--slo", "5", "--rate", "5"), "can't be combined with --rate"),
+        (("sharegpt", "--slo-percentile", "101"), "must be at most 100"),
+        (("sharegpt", "--burstiness", "2"), "--burstiness needs --rate"),
+        (("sharegpt", "--rate", "1", "--burstiness", "200"), "less than or equal to 100"),
+        (("sharegpt", "--preemption", "swap"), "unknown preemption 'swap'"),
+        (("sharegpt", "--dispatch", "random"), "unknown dispatch 'random'"),
+        (("sharegpt", "--requests", "0"), "--requests: must be at least 1"),
+        (("sharegpt", "--fast", "2"), "tolerance must be"),
+        (("sharegpt", "--plot", "x.gif"), "--plot: a picture ends with"),
+        (("sharegpt", "--write-requests", "x.txt"), "a file of requests ends with"),
+        (("sharegpt", "--csv", "."), "is a directory"),
+    ],
+)
 def test_what_is_wrong_is_told_in_a_line(cli, place, arguments, message):
     (place / "bad.tsv").write_text("1\t2\n3\tx\n")
     (place / "good.tsv").write_text("1\t2\n")
@@ -134,7 +174,8 @@ def test_what_is_wrong_is_told_in_a_line(cli, place, arguments, message):
 
 def test_missing_records_and_systems(cli):
     cli("serve", "pam-hbm-only", "--model", "opt-66b", "--workload", "alpaca").failed(
-        2, "no measurement yet; run `bankside sim")
+        2, "no measurement yet; run `bankside sim"
+    )
     cli("serve", "gpu-olny", "--model", "opt-66b", "--workload", "alpaca").failed(2, "did you mean 'gpu-only'")
     cli("serve", "gpu-only", "--workload", "alpaca").failed(2, "required: --model")
 
@@ -144,8 +185,18 @@ def test_records_are_named(cli, place, tmp_path, pu_record):
     folder = RecordFolder(tmp_path / "records")
     folder.write(pu_record("sim"))
     folder.write(pu_record("synth"))
-    arguments = ("serve", "pam-hbm-only", "--model", "opt-66b", "--workload", "alpaca", "--requests", "5", "--records",
-                 str(tmp_path / "records"))
+    arguments = (
+        "serve",
+        "pam-hbm-only",
+        "--model",
+        "opt-66b",
+        "--workload",
+        "alpaca",
+        "--requests",
+        "5",
+        "--records",
+        str(tmp_path / "records"),
+    )
     names = cli(*arguments, "--json").json["records"]
     assert len(names) == 2 and all(name.startswith("pam-pu-") for name in names)
     assert f"rests on      {names[0]}, {names[1]}" in cli(*arguments).out

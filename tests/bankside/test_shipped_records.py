@@ -26,7 +26,9 @@ def test_every_shipped_record_is_valid(shipped):
     for path in sorted(SHIPPED.glob("*.json")):
         record = shipped.read(path)
         assert record.unit in UNITS, path.name
-        assert path.read_text() == json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"
+        assert (
+            path.read_text() == json.dumps(record.model_dump(mode="json"), sort_keys=True, separators=(",", ":")) + "\n"
+        )
 
 
 @pytest.mark.essential
@@ -48,16 +50,20 @@ def test_measurements_that_are_wanted(tmp_path):
                 assert completed(Measurement.of(kind, unit.name, select(unit.name, preset=preset).config)) in wanted
     assert len(set(wanted)) == len(wanted) and all(one == completed(one) for one in wanted)
     other = [one for one in wanted if one.unit == "pam-pu" and dict(one.workload).get("head_dim", 128) != 128]
-    assert other and all(one.kind == "sim" for one in other)    # models with other heads
+    assert other and all(one.kind == "sim" for one in other)  # models with other heads
     assert {row.state for row in inventory.inventory(folder, wanted)} == {"missing"}
 
 
 def test_what_is_missing_is_made_and_only_that(tmp_path, monkeypatch, pu_record):
     """Answers lead to further questions, which are made too; --remake makes all."""
     folder = RecordFolder(tmp_path / "own", shipped=tmp_path / "shipped")
-    sim, synth, later = (completed(pu) for pu in (
-        Measurement.of(kind, "pam-pu", select("pam-pu", preset="pam-hbm").config, preset="pam-hbm", **more)
-        for kind, more in (("sim", {}), ("synth", {}), ("sim", {"tokens": 7}))))
+    sim, synth, later = (
+        completed(pu)
+        for pu in (
+            Measurement.of(kind, "pam-pu", select("pam-pu", preset="pam-hbm").config, preset="pam-hbm", **more)
+            for kind, more in (("sim", {}), ("synth", {}), ("sim", {"tokens": 7}))
+        )
+    )
     monkeypatch.setattr(inventory, "presets", lambda pattern: [sim, synth])
     monkeypatch.setattr(inventory, "asked", lambda records, papers: [later] if records.find(sim) else [])
     batches = []
@@ -79,6 +85,7 @@ def test_what_is_missing_is_made_and_only_that(tmp_path, monkeypatch, pu_record)
 
 def test_a_measurement_that_is_not_made_is_told(tmp_path, monkeypatch, pu_record, cli):
     """The others are made; the exit code says that one is not."""
+
     def measure_all(measurements, where, tell, each):
         for one in measurements:
             if one.kind == "sim":
@@ -88,7 +95,8 @@ def test_a_measurement_that_is_not_made_is_told(tmp_path, monkeypatch, pu_record
     monkeypatch.setattr(inventory, "measure_all", measure_all)
     monkeypatch.setattr(inventory, "asked", lambda records, papers: [])
     cli("records", "pam-pu", "--make").failed(
-        1, "6 of 12 measurements were not made; `bankside synth pam-pu .*` failed: no such tool")
+        1, "6 of 12 measurements were not made; `bankside synth pam-pu .*` failed: no such tool"
+    )
     listed = cli("records", "pam-pu", "--json").json
     assert [one["state"] for one in listed["measurements"]] == ["own", "missing"] * 6 and listed["differ"] is None
 
@@ -106,7 +114,9 @@ def test_record_of_the_same_verilog_is_renewed(tmp_path, pu_record, kind):
 
     def renewed(change=(), **keys):
         origin = {**plain.made_from, "hardware": "0" * 32, **dict(change)}
-        folder.write(plain.model_copy(update={"made_from": origin, "verilog_sha256": digest, "latency": latency, **keys}))
+        folder.write(
+            plain.model_copy(update={"made_from": origin, "verilog_sha256": digest, "latency": latency, **keys})
+        )
         return inventory.renew(folder, measurement)
 
     assert not renewed({"flow": "0" * 32} if kind == "synth" else {"bench": "0" * 32})
@@ -115,7 +125,7 @@ def test_record_of_the_same_verilog_is_renewed(tmp_path, pu_record, kind):
     assert renewed()
     found = folder.find(measurement)
     assert found.made_from == plain.made_from and found.results == plain.results
-    assert not inventory.renew(folder, measurement)     # it is not stale
+    assert not inventory.renew(folder, measurement)  # it is not stale
 
 
 def test_listing(cli, monkeypatch, pu_record, tmp_path):
@@ -162,7 +172,7 @@ def test_asking_notes_everything(tmp_path, pu_record):
     assert asking.find(sim) is not None and asking.find(synth) is None
     assert list(asking.measurements) == [completed(sim), completed(synth)]
     (tmp_path / f"{pu_record().name}.json").write_text("{}")
-    assert asking.find(sim) is None             # it is listed as refused, and made again
+    assert asking.find(sim) is None  # it is listed as refused, and made again
 
 
 @pytest.mark.slow
@@ -170,7 +180,10 @@ def test_a_small_unit_for_real(tmp_path):
     """Made by two processes, found again, and the same when it is measured again."""
     folder = RecordFolder(tmp_path / "own", shipped=tmp_path / "shipped")
     config = select("fp-mul", preset="bf16").config
-    wanted = [Measurement.of("sim", "fp-mul", config, preset="bf16", count=1000), Measurement.of("synth", "fp-mul", config)]
+    wanted = [
+        Measurement.of("sim", "fp-mul", config, preset="bf16", count=1000),
+        Measurement.of("synth", "fp-mul", config),
+    ]
     told = []
     made = measuring.measure_all(wanted, str(folder.folder), told.append)
     assert [outcome.state for outcome in made.values()] == ["done", "done"] and len(told) == 4
@@ -181,7 +194,7 @@ def test_a_small_unit_for_real(tmp_path):
 @pytest.mark.slow
 def test_every_shipped_record_measured_again_is_the_same(shipped, monkeypatch):
     """All of them, more than an hour: circuits, cycles, errors and areas are what the records say."""
-    monkeypatch.setenv(LEVEL, "1")   # these simulations are long: a fast model is worth its compiler
+    monkeypatch.setenv(LEVEL, "1")  # these simulations are long: a fast model is worth its compiler
     assert inventory.check_records(shipped, inventory.wanted(shipped)) == []
 
 
@@ -190,8 +203,10 @@ def test_errors_may_differ_in_their_last_digits_and_nothing_else():
         return inventory._same("", one, other)
 
     before, now = 4.848897476542377e-05, 4.848897476542331e-05  # of one measurement, on two processors
-    assert same({"rms_error": before, "n": 3, "cases": [{"max_abs_error": before}]},
-                {"rms_error": now, "n": 3, "cases": [{"max_abs_error": now}]})
+    assert same(
+        {"rms_error": before, "n": 3, "cases": [{"max_abs_error": before}]},
+        {"rms_error": now, "n": 3, "cases": [{"max_abs_error": now}]},
+    )
     assert not same({"time_ns": before}, {"time_ns": now}) and not same({"area_ge": [before]}, {"area_ge": [now]})
     for other in ({"rms_error": 1.0 + 1e-9}, {"rms_error": 1.0, "more": 1}, {"rms_error": None}, {}):
         assert not same({"rms_error": 1.0}, other)

@@ -32,8 +32,13 @@ def existing():
 
 
 def test_every_page_is_in_the_navigation_once():
-    places = [place for section in pages.navigation(existing(), ROOT) for entries in section.values()
-              for entry in entries for place in entry.values()]
+    places = [
+        place
+        for section in pages.navigation(existing(), ROOT)
+        for entries in section.values()
+        for entry in entries
+        for place in entry.values()
+    ]
     assert sorted(places) == sorted(pages.place(page, ROOT) for page in existing())
     assert len(set(places)) == len(places)
 
@@ -53,16 +58,19 @@ def test_page_in_two_sections(monkeypatch):
         pages.navigation(existing(), ROOT)
 
 
-@pytest.mark.parametrize("path, place", [
-    ("README.md", "index.md"),
-    ("docs/index.md", "contents.md"),
-    ("docs/cli.md", "cli.md"),
-    ("docs/diagrams/pam-pu.svg", "diagrams/pam-pu.svg"),
-    ("cosim/request.py", "files/cosim/request.py.md"),
-    ("LICENSE", "files/LICENSE.md"),
-    ("gen", None),
-    ("docs-of-nothing/lost.py", "files/docs-of-nothing/lost.py.md"),
-])
+@pytest.mark.parametrize(
+    "path, place",
+    [
+        ("README.md", "index.md"),
+        ("docs/index.md", "contents.md"),
+        ("docs/cli.md", "cli.md"),
+        ("docs/diagrams/pam-pu.svg", "diagrams/pam-pu.svg"),
+        ("cosim/request.py", "files/cosim/request.py.md"),
+        ("LICENSE", "files/LICENSE.md"),
+        ("gen", None),
+        ("docs-of-nothing/lost.py", "files/docs-of-nothing/lost.py.md"),
+    ],
+)
 def test_place_of_a_file(path, place):
     assert pages.place(path, ROOT) == place
 
@@ -76,22 +84,28 @@ def test_files_that_no_page_can_show(tmp_path):
 # ---- Markdown -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("page, text, expected", [
-    ("docs/cli.md", "[a](memory.md#quirks)", "[a](memory.md#quirks)"),
-    ("docs/cli.md", "[a](#eval)", "[a](#eval)"),
-    ("docs/cli.md", "[a](https://example.org/x.md)", "[a](https://example.org/x.md)"),
-    ("docs/cli.md", "[all](index.md), [home](../README.md)", "[all](contents.md), [home](index.md)"),
-    ("docs/cli.md", "[`Part`](../cosim/request.py)", "[`Part`](files/cosim/request.py.md)"),
-    ("docs/cli.md", "[the generators](../gen/) are here", "the generators are here"),
-    ("docs/cli.md", '[a](../README.md "Title")', '[a](index.md "Title")'),
-    ("docs/cli.md", "`[a](../README.md)` ``[`](../gen)``", "`[a](../README.md)` ``[`](../gen)``"),
-    ("docs/cli.md", "```\n[a](../README.md)\n```\n[b](../README.md)", "```\n[a](../README.md)\n```\n[b](index.md)"),
-    ("docs/more/page.md", "[a](../cli.md) [b](../../README.md)", "[a](../cli.md) [b](../index.md)"),
-    ("README.md", "[a](docs/cli.md#pages) [b](docs/index.md) [c](LICENSE)",
-     "[a](cli.md#pages) [b](contents.md) [c](files/LICENSE.md)"),
-    ("README.md", "![loop](docs/loop.svg)", "![loop](loop.svg)"),
-    ("README.md", "[![loop](docs/loop.svg)](docs/cosim.md)", "[![loop](loop.svg)](cosim.md)"),
-])
+@pytest.mark.parametrize(
+    "page, text, expected",
+    [
+        ("docs/cli.md", "[a](memory.md#quirks)", "[a](memory.md#quirks)"),
+        ("docs/cli.md", "[a](#eval)", "[a](#eval)"),
+        ("docs/cli.md", "[a](https://example.org/x.md)", "[a](https://example.org/x.md)"),
+        ("docs/cli.md", "[all](index.md), [home](../README.md)", "[all](contents.md), [home](index.md)"),
+        ("docs/cli.md", "[`Part`](../cosim/request.py)", "[`Part`](files/cosim/request.py.md)"),
+        ("docs/cli.md", "[the generators](../gen/) are here", "the generators are here"),
+        ("docs/cli.md", '[a](../README.md "Title")', '[a](index.md "Title")'),
+        ("docs/cli.md", "`[a](../README.md)` ``[`](../gen)``", "`[a](../README.md)` ``[`](../gen)``"),
+        ("docs/cli.md", "```\n[a](../README.md)\n```\n[b](../README.md)", "```\n[a](../README.md)\n```\n[b](index.md)"),
+        ("docs/more/page.md", "[a](../cli.md) [b](../../README.md)", "[a](../cli.md) [b](../index.md)"),
+        (
+            "README.md",
+            "[a](docs/cli.md#pages) [b](docs/index.md) [c](LICENSE)",
+            "[a](cli.md#pages) [b](contents.md) [c](files/LICENSE.md)",
+        ),
+        ("README.md", "![loop](docs/loop.svg)", "![loop](loop.svg)"),
+        ("README.md", "[![loop](docs/loop.svg)](docs/cosim.md)", "[![loop](loop.svg)](cosim.md)"),
+    ],
+)
 def test_links_are_rewritten(page, text, expected):
     assert relink(text, page, lambda path: pages.place(path, ROOT)) == expected
 
@@ -101,20 +115,23 @@ def test_files_that_a_page_links_to():
     assert list(links(text, "docs/page.md")) == ["gen/arith", "docs/g.svg", "docs/i.md"]
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("- a\n  - b\n    - c\n- d", "- a\n    - b\n        - c\n- d"),
-    ("1. a\n   - b\n\n   more", "1. a\n    - b\n\n    more"),
-    ("text:\n- a\n- b", "text:\n\n- a\n- b"),
-    ("- a\n  goes on\nlazily\n  - b", "- a\n    goes on\n    lazily\n    - b"),
-    ("- a\n\n  text\n- b", "- a\n\n    text\n\n- b"),
-    ("- a\n\ntext\n  - b", "- a\n\ntext\n\n- b"),
-    ("- a\n  ```\n  - no item\n\n    x\n  ```\n- b", "- a\n    ```\n    - no item\n\n      x\n    ```\n- b"),
-    ("```\n- a\n  - b\n```", "```\n- a\n  - b\n```"),
-    ("    - code\n      - code", "    - code\n      - code"),
-    ("**a** is\n*b* c", "**a** is\n*b* c"),
-    (r"| `a\|b` \| | c |", r"| `a|b` \| | c |"),
-    (r"`a\|b`", r"`a\|b`"),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("- a\n  - b\n    - c\n- d", "- a\n    - b\n        - c\n- d"),
+        ("1. a\n   - b\n\n   more", "1. a\n    - b\n\n    more"),
+        ("text:\n- a\n- b", "text:\n\n- a\n- b"),
+        ("- a\n  goes on\nlazily\n  - b", "- a\n    goes on\n    lazily\n    - b"),
+        ("- a\n\n  text\n- b", "- a\n\n    text\n\n- b"),
+        ("- a\n\ntext\n  - b", "- a\n\ntext\n\n- b"),
+        ("- a\n  ```\n  - no item\n\n    x\n  ```\n- b", "- a\n    ```\n    - no item\n\n      x\n    ```\n- b"),
+        ("```\n- a\n  - b\n```", "```\n- a\n  - b\n```"),
+        ("    - code\n      - code", "    - code\n      - code"),
+        ("**a** is\n*b* c", "**a** is\n*b* c"),
+        (r"| `a\|b` \| | c |", r"| `a|b` \| | c |"),
+        (r"`a\|b`", r"`a\|b`"),
+    ],
+)
 def test_markdown_of_github(text, expected):
     assert python_markdown(text) == expected + "\n"
 
@@ -151,10 +168,13 @@ def test_every_page_of_the_api_is_in_the_navigation(package):
 
 
 def test_page_of_a_package(tmp_path):
-    files = {"__init__.py": "from . import plain\nfrom .inner import f as g, h\n__all__ = ['g', 'h', 'k', 'plain']\n",
-             "inner/__init__.py": "'''Inner.'''\nfrom .deep import f\n__all__ = ['f']\n",
-             "inner/deep.py": "__all__ = ['f']\ndef f():\n    '''First | :class:`~a.B`\n    line.\n\n    Second.'''\n",
-             "plain.py": "'''No names.'''\n", "_hidden.py": "__all__ = []\n"}
+    files = {
+        "__init__.py": "from . import plain\nfrom .inner import f as g, h\n__all__ = ['g', 'h', 'k', 'plain']\n",
+        "inner/__init__.py": "'''Inner.'''\nfrom .deep import f\n__all__ = ['f']\n",
+        "inner/deep.py": "__all__ = ['f']\ndef f():\n    '''First | :class:`~a.B`\n    line.\n\n    Second.'''\n",
+        "plain.py": "'''No names.'''\n",
+        "_hidden.py": "__all__ = []\n",
+    }
     for name, text in files.items():
         (tmp_path / "top" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "top" / name).write_text(text)
@@ -174,27 +194,36 @@ def test_names_of_relative_imports(tmp_path):
     assert Module("a.b.m", tmp_path / "m.py").imported == {"y": ("a.x", "y"), "w": ("a.b", "z")}
 
 
-@pytest.mark.parametrize("text, expected", [
-    ("A :class:`~a.b.C` of :exc:`ValueError`", "A `C` of `ValueError`"),
-    ("As in::\n\n    code", "As in:\n\n    code"),
-    ("Text.\n\n::\n\n    code", "Text.\n\n\n    code"),
-])
+@pytest.mark.parametrize(
+    "text, expected",
+    [
+        ("A :class:`~a.b.C` of :exc:`ValueError`", "A `C` of `ValueError`"),
+        ("As in::\n\n    code", "As in:\n\n    code"),
+        ("Text.\n\n::\n\n    code", "Text.\n\n\n    code"),
+    ],
+)
 def test_roles_and_literal_blocks(text, expected):
     assert markdown(text) == expected
 
 
 def test_roles_with_links():
-    text = docstring("See :func:`~.m.f` and :py:`f(x)`.\n\nReturns\n-------\n:class:`int`\n    As of :func:`f`.",
-                     lambda target, shown: f"[{shown}][{target}]")
+    text = docstring(
+        "See :func:`~.m.f` and :py:`f(x)`.\n\nReturns\n-------\n:class:`int`\n    As of :func:`f`.",
+        lambda target, shown: f"[{shown}][{target}]",
+    )
     assert text == "See [f][~.m.f] and `f(x)`.\n\nReturns\n-------\nint\n    As of [f][f]."
 
 
 def test_sections():
-    text = docstring("First.\n\nMembers\n-------\ni : :py:`In(1)`\n    An ``x``.\n\n"
-                     "Returns\n-------\nA number\nof things.\n\n"
-                     "Notes\n-----\nNote.\n\nParameters\n----------\nAs in :func:`f`.")
-    assert text == ("First.\n\n**Notes**\n\nNote.\n\n**Parameters**\n\nAs in `f`.\n\nAttributes\n----------\ni : In(1)\n"
-                    "    An ``x``.\n\nReturns\n-------\n :\n    A number\n    of things.")
+    text = docstring(
+        "First.\n\nMembers\n-------\ni : :py:`In(1)`\n    An ``x``.\n\n"
+        "Returns\n-------\nA number\nof things.\n\n"
+        "Notes\n-----\nNote.\n\nParameters\n----------\nAs in :func:`f`."
+    )
+    assert text == (
+        "First.\n\n**Notes**\n\nNote.\n\n**Parameters**\n\nAs in `f`.\n\nAttributes\n----------\ni : In(1)\n"
+        "    An ``x``.\n\nReturns\n-------\n :\n    A number\n    of things."
+    )
 
 
 def test_cell_of_a_table():
@@ -232,8 +261,9 @@ def test_only_the_site_and_the_full_tests_install_the_packages(tmp_path):
     env = {name: value for name, value in os.environ.items() if not name.startswith("MAKE")}
 
     def commands(*targets):
-        done = subprocess.run(["make", "-n", *targets, *places], cwd=ROOT, env=env, text=True, capture_output=True,
-                              check=True)
+        done = subprocess.run(
+            ["make", "-n", *targets, *places], cwd=ROOT, env=env, text=True, capture_output=True, check=True
+        )
         return done.stdout.splitlines()
 
     setup = f'PYTHON="python3" sh tools/setup.sh "{tmp_path}/b" docs'
@@ -249,8 +279,13 @@ def test_site_builds_without_a_warning(tmp_path, package):
     python = ROOT / os.environ.get("DOCS_VENV", ".venv-docs") / "bin" / "python"
     assert python.exists(), "the packages of the documentation site are not installed: make docs"
     site = tmp_path / "site"
-    done = subprocess.run([python, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", site], cwd=ROOT, text=True,
-                          capture_output=True, env={**os.environ, "NO_MKDOCS_2_WARNING": "1"})
+    done = subprocess.run(
+        [python, "-m", "mkdocs", "build", "--strict", "--quiet", "--site-dir", site],
+        cwd=ROOT,
+        text=True,
+        capture_output=True,
+        env={**os.environ, "NO_MKDOCS_2_WARNING": "1"},
+    )
     assert (done.returncode, done.stdout + done.stderr) == (0, "")
 
     html = {path.relative_to(site).as_posix(): path.read_text() for path in site.rglob("*.html")}
@@ -260,8 +295,9 @@ def test_site_builds_without_a_warning(tmp_path, package):
         if module.has_page:
             text = html[module.page.removesuffix(".md") + ".html"]
             assert not re.search(r":[a-z]+:(<code>|`)", text), f"{module.name}: a role is left"
-            missing = [name for name in module.exports
-                       if f'id="{module.name}.{name}"' not in text and f">{name}<" not in text]
+            missing = [
+                name for name in module.exports if f'id="{module.name}.{name}"' not in text and f">{name}<" not in text
+            ]
             assert not missing, f"{module.name}: {missing}"
     for name, text in html.items():
         loaded = re.findall(r'<(?:script|img|iframe|source)[^>]*src="([^"]*)|<link[^>]*href="([^"]*)', text)

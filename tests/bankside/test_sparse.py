@@ -97,21 +97,21 @@ def by_hand(model, tokens, method, budget):
             k, v = heads.k[head // 2], heads.v[head // 2]
             made = make_method(method, budget, **({"prefill": PROMPT} if method == "starc" else {}))
             wrong = norm = 0.0
-            mine = slice(head // 2 * 2, head // 2 * 2 + 2)     # the heads that share keys
+            mine = slice(head // 2 * 2, head // 2 * 2 + 2)  # the heads that share keys
             queries, ahead = (one[mine, PROMPT:].reshape(-1, model.shape.head_dim) for one in (heads.q, heads.ahead))
             counts = np.tile(np.arange(PROMPT, len(tokens)) + 1, 2)
             lists = made.choose(queries, k, counts, layer=layer, hint=ahead)
             for at in range(PROMPT, len(tokens)):
-                q = heads.q[head, at:at + 1]
+                q = heads.q[head, at : at + 1]
                 place = head % 2 * (len(tokens) - PROMPT) + at - PROMPT
-                chosen = set(lists.tokens[lists.first[place]:lists.first[place + 1]].tolist())
-                scores = (q @ k[:at + 1].T)[0].astype(np.float64)
-                weights = np.exp((scores - scores.max()) * model.shape.head_dim ** -0.5)
+                chosen = set(lists.tokens[lists.first[place] : lists.first[place + 1]].tolist())
+                scores = (q @ k[: at + 1].T)[0].astype(np.float64)
+                weights = np.exp((scores - scores.max()) * model.shape.head_dim**-0.5)
                 best = set(np.argsort(-scores, kind="stable")[:budget].tolist())
                 recall.append(len(chosen & best) / budget)
                 mine = sorted(chosen)
                 mass.append(weights[mine].sum() / weights.sum())
-                want = weights @ v[:at + 1] / weights.sum()
+                want = weights @ v[: at + 1] / weights.sum()
                 got = weights[mine] @ v[mine] / weights[mine].sum()
                 wrong, norm = wrong + np.square(got - want).sum(), norm + np.square(want).sum()
             error.append((wrong / norm) ** 0.5)
@@ -133,7 +133,7 @@ def test_figures_have_their_bounds_and_grow_with_the_budget(found):
             assert row.mass <= found.row("top", row.budget).mass + 1e-9 or method in ("full", "starc")
             assert row.recall * row.budget == pytest.approx(row.precision * row.tokens, rel=0.2)
     assert found.row("top", 32).recall == 1 and found.layers == [1, 2] and found.queries == 32
-    assert found.row("starc", 32).tokens > 32      # recent tokens come on top
+    assert found.row("starc", 32).tokens > 32  # recent tokens come on top
     assert 1 <= found.important[32] <= found.important[48] <= 16
 
 
@@ -145,7 +145,7 @@ def test_perplexity_is_that_of_token_by_token_decoding(model, tokens, found):
     backend = Backend("quest")
     backend.selection = make_method("quest", 32, full_layers=1)
     decoder = begun.branch(backend)
-    logits = np.concatenate([decoder.forward(tokens[at:at + 1]) for at in range(PROMPT, TOKENS)])
+    logits = np.concatenate([decoder.forward(tokens[at : at + 1]) for at in range(PROMPT, TOKENS)])
     assert found.row("quest", 32).perplexity == pytest.approx(perplexity(logits, tokens[PROMPT:]), rel=1e-5)
     again = begun.branch(Backend()).forward(tokens[PROMPT:])
     assert np.allclose(again, Decoder(model, Backend(), TOKENS).forward(tokens)[PROMPT:], atol=1e-4)
@@ -172,8 +172,18 @@ def test_a_capture_gives_the_figures_of_its_text(capsys, folder, text, capture):
 
 def test_text_pictures_and_orders(capsys, folder, text, tmp_path):
     options = (folder, "--text", text, "--budgets", "1/2,32", "--prompt", PROMPT)
-    code, out, err = run(capsys, "sparse", *options, "--plot", tmp_path / "plot.svg", "--picture", tmp_path / "rows.png",
-                         "--head", "2.3", "--json")
+    code, out, err = run(
+        capsys,
+        "sparse",
+        *options,
+        "--plot",
+        tmp_path / "plot.svg",
+        "--picture",
+        tmp_path / "rows.png",
+        "--head",
+        "2.3",
+        "--json",
+    )
     result = json.loads(out)
     assert code == 0 and not err and result["budgets"] == [48, 32]
     assert (tmp_path / "plot.svg").read_text().count("budget (tokens)") >= 1
@@ -188,8 +198,10 @@ def test_text_pictures_and_orders(capsys, folder, text, tmp_path):
         pair = [rows[one[name], one["budget"]][one["figure"]] for name in ("better", "worse")]
         assert pair == [one["better_value"], one["worse_value"]]
         assert one["holds"] == (pair[0] > pair[1] if one["figure"] == "recall" else pair[0] <= pair[1])
-        start = (f"{one['claim']} does not hold at a budget of {one['budget']}: {one['figure']} of {one['better']} "
-                 f"{one['better_value']:.4f}, of {one['worse']} ")
+        start = (
+            f"{one['claim']} does not hold at a budget of {one['budget']}: {one['figure']} of {one['better']} "
+            f"{one['better_value']:.4f}, of {one['worse']} "
+        )
         told = [note for note in result["notes"] if note.startswith(start)]
         assert bool(told) == (not one["holds"])
     code, out, _ = run(capsys, "sparse", *options, "--no-perplexity", "--methods", "full,starc")
@@ -198,29 +210,45 @@ def test_text_pictures_and_orders(capsys, folder, text, tmp_path):
 
 def test_chains_of_methods():
     assert list(_pairs("SparQ<=STARC<Quest,InfiniGen (perplexity)")) == [
-        ("sparq", "<=", "starc"), ("starc", "<", "quest"), ("starc", "<", "infinigen")]
+        ("sparq", "<=", "starc"),
+        ("starc", "<", "quest"),
+        ("starc", "<", "infinigen"),
+    ]
     assert list(_pairs("STARC>Quest")) == [("starc", ">", "quest")]
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    (["--budgets", "0"], "argument --budgets: a budget must be a number of tokens of at least 1, or a share such as 1/8, "
-                         "not '0'"),
-    (["--budgets", "3/2"], "not '3/2'"), (["--budgets", "16,16"], "budget 16 appears twice"),
-    (["--budgets", "16", "--methods", "starc"], "the budget of starc must be at least one cluster of 32 tokens, not 16"),
-    (["--budgets", "15", "--methods", "quest"], "the budget of quest must be at least 16 tokens, not 15"),
-    (["--interval", "0", "--methods", "starc", "--budgets", "32"],
-     "the interval between two clusterings must be at least 1 token, not 0"),
-    (["--tokens-per-cluster", "0", "--methods", "starc"], "tokens of a cluster must be at least 1, not 0"),
-    (["--methods", "stark"], "unknown method of sparse attention 'stark'; did you mean 'starc'"),
-    (["--methods", "top,top"], "method top appears twice"),
-    (["--tokens", "200"], "200 tokens are beyond the 128 positions that made-up was made for"),
-    (["--tokens", "97"], "story.txt: 96 tokens; 1 times 97 are needed"),
-    (["--windows", "97"], "story.txt: 96 tokens; 97 times 1 are needed"),
-    (["--prompt", "95", "--methods", "top"], "a text of 96 tokens needs at least two behind the prompt of 95"),
-    (["--full-layers", "3", "--methods", "top"], "layers that attend to all tokens must be 0 to 2, not 3"),
-    (["--head", "3.0"], r"head 3\.0 does not exist: made-up has layers 0 to 2 with heads 0 to 3"),
-    (["--head", "3"], r"a head must be LAYER\.HEAD"), (["--plot", "x.gif"], r"--plot: a picture ends with \.png"),
-    (["--capture", "there"], "a text and a capture can't be used together")])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--budgets", "0"],
+            "argument --budgets: a budget must be a number of tokens of at least 1, or a share such as 1/8, not '0'",
+        ),
+        (["--budgets", "3/2"], "not '3/2'"),
+        (["--budgets", "16,16"], "budget 16 appears twice"),
+        (
+            ["--budgets", "16", "--methods", "starc"],
+            "the budget of starc must be at least one cluster of 32 tokens, not 16",
+        ),
+        (["--budgets", "15", "--methods", "quest"], "the budget of quest must be at least 16 tokens, not 15"),
+        (
+            ["--interval", "0", "--methods", "starc", "--budgets", "32"],
+            "the interval between two clusterings must be at least 1 token, not 0",
+        ),
+        (["--tokens-per-cluster", "0", "--methods", "starc"], "tokens of a cluster must be at least 1, not 0"),
+        (["--methods", "stark"], "unknown method of sparse attention 'stark'; did you mean 'starc'"),
+        (["--methods", "top,top"], "method top appears twice"),
+        (["--tokens", "200"], "200 tokens are beyond the 128 positions that made-up was made for"),
+        (["--tokens", "97"], "story.txt: 96 tokens; 1 times 97 are needed"),
+        (["--windows", "97"], "story.txt: 96 tokens; 97 times 1 are needed"),
+        (["--prompt", "95", "--methods", "top"], "a text of 96 tokens needs at least two behind the prompt of 95"),
+        (["--full-layers", "3", "--methods", "top"], "layers that attend to all tokens must be 0 to 2, not 3"),
+        (["--head", "3.0"], r"head 3\.0 does not exist: made-up has layers 0 to 2 with heads 0 to 3"),
+        (["--head", "3"], r"a head must be LAYER\.HEAD"),
+        (["--plot", "x.gif"], r"--plot: a picture ends with \.png"),
+        (["--capture", "there"], "a text and a capture can't be used together"),
+    ],
+)
 def test_wrong_requests(capsys, folder, text, options, message):
     refused(capsys, message, "sparse", folder, "--text", text, *options)
 
@@ -243,15 +271,29 @@ def sealed(capture, number, data):
     changed(capture, files={f"layer-{number:02}.safetensors": hashlib.sha256(data).hexdigest()})
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"model_sha256": "0" * 64}, "capture.json: does not fit .*made-up: model_sha256 is 000000000000, and the model has"),
-    ({"model": {"kv_heads": 4}}, "capture.json: does not fit .*made-up: kv_heads is 4, and the model has 2"),
-    ({"model": {"layers": 2}}, "capture.json: 'files' must have a digest for each of layer-00.safetensors to "
-                               "layer-01.safetensors"),
-    ({"model": {"layers": "many"}}, "capture.json: model: layers: "), ({"tokens": [1, 999]}, "'tokens' must be a list of "),
-    ({"version": 9}, "not a capture"), ({"model_sha256": 7}, "'model_sha256' must be a digest"),
-    ({"tokens": list(range(TOKENS + 1))}, r"layer-00.safetensors: tensor q is float16 of shape 4 x 96 x 16; capture.json "
-                                          r"asks for float16 of shape 4 x 97 x 16")])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            {"model_sha256": "0" * 64},
+            "capture.json: does not fit .*made-up: model_sha256 is 000000000000, and the model has",
+        ),
+        ({"model": {"kv_heads": 4}}, "capture.json: does not fit .*made-up: kv_heads is 4, and the model has 2"),
+        (
+            {"model": {"layers": 2}},
+            "capture.json: 'files' must have a digest for each of layer-00.safetensors to layer-01.safetensors",
+        ),
+        ({"model": {"layers": "many"}}, "capture.json: model: layers: "),
+        ({"tokens": [1, 999]}, "'tokens' must be a list of "),
+        ({"version": 9}, "not a capture"),
+        ({"model_sha256": 7}, "'model_sha256' must be a digest"),
+        (
+            {"tokens": list(range(TOKENS + 1))},
+            r"layer-00.safetensors: tensor q is float16 of shape 4 x 96 x 16; capture.json "
+            r"asks for float16 of shape 4 x 97 x 16",
+        ),
+    ],
+)
 def test_captures_that_do_not_fit(capsys, folder, capture, change, message):
     changed(capture, **change)
     refused(capsys, message, "sparse", folder, "--capture", capture, "--budgets", "32")

@@ -27,8 +27,11 @@ def test_rows_of_a_system(capsys, tmp_path):
     out = tmp_path / "deep" / "rows.csv"
     result = run(capsys, *SYSTEM, "--output", out, "--workers", "1", "--pareto", "tpot_ms,throughput_tok_s")
     assert [row["point"] for row in result["rows"]] == [
-        {"context": context, "batch": batch} for context in ("1024", "4096") for batch in ("4", "5000")]
-    assert cli.main(["eval", "pam-hbm-only", "--model", "llama-3-70b", "--context", "1024", "--batch", "4", "--json"]) == 0
+        {"context": context, "batch": batch} for context in ("1024", "4096") for batch in ("4", "5000")
+    ]
+    assert (
+        cli.main(["eval", "pam-hbm-only", "--model", "llama-3-70b", "--context", "1024", "--batch", "4", "--json"]) == 0
+    )
     alone = json.loads(capsys.readouterr().out)
     first = result["rows"][0]
     assert first["values"]["tpot_ms"] == alone["tpot_ms"] and first["records"] == alone["records"]
@@ -38,7 +41,8 @@ def test_rows_of_a_system(capsys, tmp_path):
     assert {one["name"] for one in alone["inputs"]} <= {one["name"] for one in result["inputs"]}
     rows = list(csv.DictReader(out.read_text().splitlines()))
     assert [float(row["tpot_ms"]) for row in rows if not row["error"]] == [
-        row["values"]["tpot_ms"] for row in result["rows"] if not row["error"]]
+        row["values"]["tpot_ms"] for row in result["rows"] if not row["error"]
+    ]
     assert sorted(path.name for path in out.parent.iterdir()) == ["rows.csv", "rows.csv.png"]
     assert result["front"] == [0] and (out.parent / "rows.csv.png").read_bytes().startswith(b"\x89PNG")
 
@@ -153,8 +157,13 @@ def test_units_are_measured_once(tmp_path, monkeypatch, pu_record):
 
 
 def test_requests_are_served(tmp_path):
-    (first, second) = sweep.jobs_of("lol-pim", ["rate=1,100"], settings={
-        "model": "llama-2-7b", "workload": "qmsum", "requests": 8, "slo": 100}, records=None, measure=False)
+    (first, second) = sweep.jobs_of(
+        "lol-pim",
+        ["rate=1,100"],
+        settings={"model": "llama-2-7b", "workload": "qmsum", "requests": 8, "slo": 100},
+        records=None,
+        measure=False,
+    )
     slow, fast = sweep.make_row(first), sweep.make_row(second)
     assert slow["error"] is None and slow["values"]["ttft_ms.p99"] < fast["values"]["ttft_ms.p99"]
     assert "slo.met" in slow["values"] and slow["records"]
@@ -163,15 +172,20 @@ def test_requests_are_served(tmp_path):
 BAD = [
     (["pam-puu", "a=1"], "unknown unit or system 'pam-puu'; did you mean 'pam-pu'"),
     (["pam-pu", "lanez=1"], "unknown key of pam-pu 'lanez'; did you mean 'lanes'"),
-    (["pam-pu", "lanes"], "lanes: must be KEY=VALUE,VALUE"), (["pam-pu", "lanes=1,,2"], "must be KEY=VALUE"),
-    (["pam-pu", "lanes=1,1"], "a value comes twice"), (["pam-pu", "lanes=1", "lanes=2"], "key 'lanes' comes twice"),
+    (["pam-pu", "lanes"], "lanes: must be KEY=VALUE,VALUE"),
+    (["pam-pu", "lanes=1,,2"], "must be KEY=VALUE"),
+    (["pam-pu", "lanes=1,1"], "a value comes twice"),
+    (["pam-pu", "lanes=1", "lanes=2"], "key 'lanes' comes twice"),
     (["pam-pu", "tokens=1"], "tokens is a key of the workload: it needs --sim"),
     (["pam-pu", "lanes=1", "--context", "2"], "--context is for a system; pam-pu is a unit"),
-    (["pam", "context=1"], "needs --model"), (["pam", "context=1", "--model", "m", "--sim"], "--sim is for a unit"),
+    (["pam", "context=1"], "needs --model"),
+    (["pam", "context=1", "--model", "m", "--sim"], "--sim is for a unit"),
     (["pam", "context=1", "--model", "m", "--context", "2"], "--context: 'context' changes in the sweep"),
     (["pam", "rate=1", "--model", "m"], "rate is for requests: it needs --workload"),
-    (["pam-pu", f"lanes={','.join(map(str, range(400)))}", f"tiles={','.join(map(str, range(400)))}"],
-     "160000 combinations"),
+    (
+        ["pam-pu", f"lanes={','.join(map(str, range(400)))}", f"tiles={','.join(map(str, range(400)))}"],
+        "160000 combinations",
+    ),
     (["pam-pu", "lanes=4", "--output", "x.txt"], "rows are written as .csv or .jsonl, not 'x.txt'"),
     (["pam-pu", "lanes=4", "--pareto", "a"], "must be two columns"),
     (["pam-pu", "lanes=4", "--picture", "a.png"], "needs --pareto"),
@@ -189,8 +203,24 @@ def test_bad_input_is_one_line(words, message, capsys, tmp_path, monkeypatch):
 
 def test_unknown_column_is_told_when_the_rows_are_there(capsys, tmp_path):
     out = tmp_path / "r.csv"
-    assert cli.main(["sweep", "pam-hbm-only", "batch=4", "--model", "llama-3-70b", "--output", str(out), "--workers", "1",
-                     "--pareto", "tpot_m,throughput_tok_s"]) == 2
+    assert (
+        cli.main(
+            [
+                "sweep",
+                "pam-hbm-only",
+                "batch=4",
+                "--model",
+                "llama-3-70b",
+                "--output",
+                str(out),
+                "--workers",
+                "1",
+                "--pareto",
+                "tpot_m,throughput_tok_s",
+            ]
+        )
+        == 2
+    )
     assert "unknown column 'tpot_m'; did you mean 'tpot_ms'" in capsys.readouterr().err and out.exists()
 
 
@@ -209,4 +239,8 @@ def test_whole_numbers_and_keys():
         sweep._whole("context", "1.5")
     assert sweep.make_row(jobs("context=x")[0])["error"] == "context must be a whole number of at least 1, not 'x'"
     assert [sweep.better_large(name) for name in ("throughput_tok_s", "fmax_mhz", "tpot_ms", "area_ge")] == [
-        True, True, False, False]
+        True,
+        True,
+        False,
+        False,
+    ]

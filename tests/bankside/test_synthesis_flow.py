@@ -109,7 +109,9 @@ def test_memory_at_the_threshold_becomes_flip_flops(generic):
 
 
 def test_two_memories_and_an_asynchronous_read(generic):
-    text = MEMORY + """
+    text = (
+        MEMORY
+        + """
     module both (input clk, we, input [5:0] a, input [7:0] d, output [7:0] x, output [19:0] q);
       reg [7:0] mem [0:63];
       always @(posedge clk) if (we) mem[a] <= d;
@@ -117,6 +119,7 @@ def test_two_memories_and_an_asynchronous_read(generic):
       memory m (.clk(clk), .we(we), .wa(a[3:0]), .ra(a[4:1]), .wd({d, d, d[3:0]}), .q(q));
     endmodule
     """
+    )
     result = synthesise(text, "both", generic)
     assert result.memory_bits == 64 * 8 + 320
     assert sorted((m.bits, m.synchronous_read) for m in result.memories) == [(320, True), (512, False)]
@@ -124,8 +127,10 @@ def test_two_memories_and_an_asynchronous_read(generic):
 
 
 def test_a_table_of_constants_is_logic(generic):
-    rom = "module rom (input [6:0] a, output [3:0] y); reg [3:0] t [0:127]; integer i; initial for (i = 0; i < 128;" \
-          " i = i + 1) t[i] = i * i >> 3; assign y = t[a]; endmodule"
+    rom = (
+        "module rom (input [6:0] a, output [3:0] y); reg [3:0] t [0:127]; integer i; initial for (i = 0; i < 128;"
+        " i = i + 1) t[i] = i * i >> 3; assign y = t[a]; endmodule"
+    )
     result = synthesise(rom, "rom", generic)
     assert result.memory_bits == 0 and result.flip_flops == 0
     assert result.area_ge > 20
@@ -224,12 +229,16 @@ def test_efforts_trade_area_for_delay(generic):
         (AND_OR, "and_or", {"memory_threshold_bits": -1}, r"^memory threshold must be 0 bits or more, not -1$"),
         (
             "module m (input g, d, output reg q); always @* if (g) q = d; endmodule",
-            "m", {}, r"^Yosys: .*D latches are not supported$",
+            "m",
+            {},
+            r"^Yosys: .*D latches are not supported$",
         ),
         ("module m (inout a); endmodule", "m", {}, r"^m: port a is bidirectional"),
         (
             "module m (input clk, g, d, output reg q); always @(posedge (clk & g)) q <= d; endmodule",
-            "m", {}, r"^m: clock .* comes from logic or is undriven; timing needs clocks from a port$",
+            "m",
+            {},
+            r"^m: clock .* comes from logic or is undriven; timing needs clocks from a port$",
         ),
     ],
 )
@@ -241,8 +250,9 @@ def test_errors_are_one_line(text, top, options, message, generic):
 
 def test_a_cell_that_the_library_lacks_is_an_error(generic):
     mapped = map_to_cells(AND_OR, "and_or", generic)
-    text = json.dumps({"modules": {"and_or": {"ports": {}, "netnames": {}, "cells": {
-        "g1": {"type": "AOI22_X9", "connections": {}}}}}})
+    text = json.dumps(
+        {"modules": {"and_or": {"ports": {}, "netnames": {}, "cells": {"g1": {"type": "AOI22_X9", "connections": {}}}}}}
+    )
     with pytest.raises(ConfigError, match=r"^and_or: not mapped to the library: AOI22_X9 \(first: g1\)$"):
         netlist.read_netlist(text, "and_or", generic.cells)
     assert list(mapped.counts().values()) == [1]
@@ -307,7 +317,10 @@ def test_edges_follow_the_sense_of_every_gate():
     cells = parse(UNEQUAL, "unequal").cells
     assert sta.analyse(chain([("I", "A", "Y")] * 2), cells).critical.length_ns == 102
     assert sta.analyse(chain([("I", "A", "Y")]), cells).critical.length_ns == 100
-    assert sta.analyse(chain([("I", "A", "Y"), ("X", "A", "Y"), ("N", "A", "Y")]), cells).critical.length_ns == 100 + 5 + 10
+    assert (
+        sta.analyse(chain([("I", "A", "Y"), ("X", "A", "Y"), ("N", "A", "Y")]), cells).critical.length_ns
+        == 100 + 5 + 10
+    )
     assert sta.analyse(chain([("I", "A", "Y"), ("N", "A", "Y")]), cells).critical.length_ns == 101
 
 
@@ -330,8 +343,10 @@ library (merging) { time_unit : "1ns"; capacitive_load_unit (1, ff);
 
 def test_the_latest_arrival_and_the_slowest_transition_go_on():
     """A NAND of one net: 10 by the late pin, transition 3 by the other, extended to a delay of 6 in the inverter."""
-    merged = dataclasses.replace(chain([("I", "A", "Y")] * 2), instances=(
-        netlist.Instance("n", "N", {"A": 2, "B": 2, "Y": 3}), netlist.Instance("i", "I", {"A": 3, "Y": 4})))
+    merged = dataclasses.replace(
+        chain([("I", "A", "Y")] * 2),
+        instances=(netlist.Instance("n", "N", {"A": 2, "B": 2, "Y": 3}), netlist.Instance("i", "I", {"A": 3, "Y": 4})),
+    )
     path = sta.analyse(merged, parse(MERGING, "merging").cells).critical
     assert path.length_ns == pytest.approx(16)
     assert [s.arc for s in path.steps] == ["A rise -> Y fall", "A fall -> Y rise"]
@@ -340,8 +355,11 @@ def test_the_latest_arrival_and_the_slowest_transition_go_on():
 def registers(inverted):
     """Two flip-flops with an inverter between; the second's clock is inverted or not."""
     n = netlist
-    pins = [n.Instance("f0", "F", {"D": 3, "C": 2, "Q": 4}), n.Instance("g", "I", {"A": 4, "Y": 5}),
-            n.Instance("f1", "F", {"D": 5, "C": 7 if inverted else 2, "Q": 6})]
+    pins = [
+        n.Instance("f0", "F", {"D": 3, "C": 2, "Q": 4}),
+        n.Instance("g", "I", {"A": 4, "Y": 5}),
+        n.Instance("f1", "F", {"D": 5, "C": 7 if inverted else 2, "Q": 6}),
+    ]
     if inverted:
         pins.append(n.Instance("ck", "I", {"A": 2, "Y": 7}))
     ports = (n.Port("clk", "input", (2,)), n.Port("d", "input", (3,)), n.Port("q", "output", (6,)))
@@ -355,20 +373,32 @@ def test_register_paths_by_hand():
     assert lengths == {"register_to_register": 130.5, "input_to_register": 0.5, "register_to_output": 30}
     path = timing.critical
     assert [(s.instance, s.arc, s.delay_ps) for s in path.steps] == [
-        ("f0", "C -> Q fall", 30e3), ("g", "A fall -> Y rise", 100e3), ("f1", "D rise setup to C", 500)]
+        ("f0", "C -> Q fall", 30e3),
+        ("g", "A fall -> Y rise", 100e3),
+        ("f1", "D rise setup to C", 500),
+    ]
     assert path.steps[1].net == "between"
 
 
 def test_a_path_is_told_in_the_names_of_the_source():
     """A register of two bits of the source's names; on the way one gate meets two bits of another register."""
     n = netlist
-    pins = [n.Instance("$1", "F", {"D": 3, "C": 2, "Q": 4}), n.Instance("$2", "N", {"A": 4, "B": 8, "Y": 5}),
-            n.Instance("$3", "N", {"A": 5, "B": 9, "Y": 10}), n.Instance("$4", "F", {"D": 10, "C": 2, "Q": 6})]
-    ports = (n.Port("clk", "input", (2,)), n.Port("d", "input", (3,)), n.Port("e", "input", (8, 9)),
-             n.Port("q", "output", (6,)))
+    pins = [
+        n.Instance("$1", "F", {"D": 3, "C": 2, "Q": 4}),
+        n.Instance("$2", "N", {"A": 4, "B": 8, "Y": 5}),
+        n.Instance("$3", "N", {"A": 5, "B": 9, "Y": 10}),
+        n.Instance("$4", "F", {"D": 10, "C": 2, "Q": 6}),
+    ]
+    ports = (
+        n.Port("clk", "input", (2,)),
+        n.Port("d", "input", (3,)),
+        n.Port("e", "input", (8, 9)),
+        n.Port("q", "output", (6,)),
+    )
     names = {4: "part.from[1]", 6: "part.into_3", 8: "held_0[0]", 9: "held_12[1]"}
-    path = sta.analyse(n.Netlist("registers", ports, tuple(pins), (), names),
-                       parse(UNEQUAL, "unequal").cells).paths["register_to_register"]
+    path = sta.analyse(n.Netlist("registers", ports, tuple(pins), (), names), parse(UNEQUAL, "unequal").cells).paths[
+        "register_to_register"
+    ]
     assert (path.start, path.end) == ("part.from[1]", "part.into_3")
     assert [step.beside for step in path.steps] == [(), ("held_0[0]",), ("held_12[1]",), ()]
     assert path.sentence == "from part.from[1] to part.into_3 through 2 gates, beside held_* (2)"
@@ -384,12 +414,15 @@ def test_opposite_clock_edges_leave_half_the_period():
 
 def test_loops_and_shorts_are_errors():
     cells = parse(UNEQUAL, "unequal").cells
-    loop = dataclasses.replace(chain([("I", "A", "Y")] * 2), instances=(
-        netlist.Instance("a", "N", {"A": 2, "B": 4, "Y": 3}), netlist.Instance("b", "I", {"A": 3, "Y": 4})))
+    loop = dataclasses.replace(
+        chain([("I", "A", "Y")] * 2),
+        instances=(netlist.Instance("a", "N", {"A": 2, "B": 4, "Y": 3}), netlist.Instance("b", "I", {"A": 3, "Y": 4})),
+    )
     with pytest.raises(ConfigError, match=r"^chain: logic forms a loop through net net [34]$"):
         sta.analyse(loop, cells)
-    short = dataclasses.replace(loop, instances=(
-        netlist.Instance("a", "I", {"A": 2, "Y": 4}), netlist.Instance("b", "I", {"A": 2, "Y": 4})))
+    short = dataclasses.replace(
+        loop, instances=(netlist.Instance("a", "I", {"A": 2, "Y": 4}), netlist.Instance("b", "I", {"A": 2, "Y": 4}))
+    )
     with pytest.raises(ConfigError, match="has two drivers"):
         sta.analyse(short, cells)
 
@@ -508,13 +541,20 @@ endmodule
 def test_parts_of_a_design():
     own, group, stage = split(PARTS, "top")
     assert [(p.name, p.count, p.boxes) for p in (own, group, stage)] == [
-        ("top", 1, {"top_group", "top_stage"}), ("top_group", 1, {"top_stage"}), ("top_stage", 3, set())]
+        ("top", 1, {"top_group", "top_stage"}),
+        ("top_group", 1, {"top_stage"}),
+        ("top_stage", 3, set()),
+    ]
     assert stage.text.count("endmodule") == 3 and "module top_half" in stage.text
     assert "(* blackbox *)" not in stage.text and group.text.count("(* blackbox *)") == 1
     assert [p.name for p in split(REGISTERS, "registers")] == ["registers"]
     marked = PARTS.replace("module top_half(", "(* keep_hierarchy *)\nmodule top_half(")
     assert [(p.name, p.count) for p in split(marked, "top")] == [
-        ("top", 1), ("top_group", 1), ("top_stage", 3), ("top_half", 3)]
+        ("top", 1),
+        ("top_group", 1),
+        ("top_stage", 3),
+        ("top_half", 3),
+    ]
 
 
 def test_a_design_of_parts_is_the_sum_of_them(generic):
@@ -523,14 +563,17 @@ def test_a_design_of_parts_is_the_sum_of_them(generic):
     parts = synthesise(PARTS, "top", generic)
     flat = flow._flat(PARTS, "top", generic, "area", 256, None)
     assert [(p.module, p.count, p.flip_flops) for p in parts.parts] == [
-        ("top", 1, 8), ("top_group", 1, 0), ("top_stage", 3, 9)]
+        ("top", 1, 8),
+        ("top_group", 1, 0),
+        ("top_stage", 3, 9),
+    ]
     assert parts.flip_flops == flat.flip_flops == 35
     assert parts.area_um2 == pytest.approx(sum(p.area_um2 * p.count for p in parts.parts))
     assert parts.area_um2 == pytest.approx(sum(generic.cells[name].area_um2 * n for name, n in parts.cells.items()))
     assert parts.area_um2 == pytest.approx(flat.area_um2, rel=0.15)
     assert parts.critical_path_ns == max(p.critical_path_ns for p in parts.parts)
     own, _, stage = parts.parts
-    assert own.critical_path_ns > stage.critical_path_ns      # through the exclusive or in front of the second stage
+    assert own.critical_path_ns > stage.critical_path_ns  # through the exclusive or in front of the second stage
     assert parts.critical_path_ns == pytest.approx(flat.critical_path_ns, rel=0.15)
     path = parts.timing.critical
     assert path.kind == "register_to_register" and path.steps[-1].arc == "into the part"

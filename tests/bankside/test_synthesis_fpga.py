@@ -111,8 +111,11 @@ def test_the_whole_is_the_sum_of_parts_times_instances(found):
 @pytest.mark.slow
 def test_memories_and_the_one_that_became_flip_flops(found):
     assert {m.module.removeprefix("all."): (m.becomes, m.depth, m.width, m.misplaced) for m in found.memories} == {
-        "block": ("bram", 1024, 36, False), "ultra": ("uram", 4096, 72, False), "luts": ("lutram", 32, 14, False),
-        "wrong": ("flip-flops", 32, 16, True)}
+        "block": ("bram", 1024, 36, False),
+        "ultra": ("uram", 4096, 72, False),
+        "luts": ("lutram", 32, 14, False),
+        "wrong": ("flip-flops", 32, 16, True),
+    }
     [wrong] = [m for m in found.memories if m.misplaced]
     assert (wrong.read_ports, wrong.write_ports, wrong.synchronous_read) == (1, 2, False)
 
@@ -145,8 +148,11 @@ def test_unknown_family_and_cells_are_one_line():
 
 def test_equal_modules_are_mapped_once():
     ports = "(a, y);\n  input a;\n  output y;\n"
-    lanes = "".join(f"module \\t.l{k} {ports}  \\t.l{k}.in  in (.a(a), .y(y));\nendmodule\n"
-                    f"module \\t.l{k}.in {ports}  assign y = {'~' if k < 3 else ''}a;\nendmodule\n" for k in range(4))
+    lanes = "".join(
+        f"module \\t.l{k} {ports}  \\t.l{k}.in  in (.a(a), .y(y));\nendmodule\n"
+        f"module \\t.l{k}.in {ports}  assign y = {'~' if k < 3 else ''}a;\nendmodule\n"
+        for k in range(4)
+    )
     top = "".join(f"  \\t.l{k}  l{k} (.a(a), .y(y{k}));\n" for k in range(4))
     text = fpga._each_once(f"module t (a);\n  input a;\n{top}endmodule\n{lanes}", "t")
     assert text.count("endmodule") == 5  # the top, and two kinds of lanes with a module inside
@@ -162,12 +168,20 @@ def made_up(seed):
     modules = {}
 
     def lut(inputs, out):
-        return {"type": f"LUT{len(inputs)}", "connections": {**{f"I{k}": [b] for k, b in enumerate(inputs)}, "O": [out]},
-                "port_directions": {**{f"I{k}": "input" for k in range(len(inputs))}, "O": "output"}, "parameters": {}}
+        return {
+            "type": f"LUT{len(inputs)}",
+            "connections": {**{f"I{k}": [b] for k, b in enumerate(inputs)}, "O": [out]},
+            "port_directions": {**{f"I{k}": "input" for k in range(len(inputs))}, "O": "output"},
+            "parameters": {},
+        }
 
     def register(d, q):
-        return {"type": "FDRE", "connections": {"C": [0], "D": [d], "Q": [q]},
-                "port_directions": {"C": "input", "D": "input", "Q": "output"}, "parameters": {}}
+        return {
+            "type": "FDRE",
+            "connections": {"C": [0], "D": [d], "Q": [q]},
+            "port_directions": {"C": "input", "D": "input", "Q": "output"},
+            "parameters": {},
+        }
 
     for number in range(3):
         inputs, cells, known = [1, 2, 3], {}, [1, 2, 3]
@@ -177,15 +191,21 @@ def made_up(seed):
                 cells[f"r{k}"] = register(draw.choice(known), out)
             elif kind < 0.45 and number:
                 ports = {"a": [draw.choice(known), draw.choice(known), draw.choice(known)], "y": [out, out + 1]}
-                cells[f"m{k}"] = {"type": f"module_{draw.randrange(number)}", "connections": ports,
-                                  "port_directions": {"a": "input", "y": "output"}, "parameters": {}}
+                cells[f"m{k}"] = {
+                    "type": f"module_{draw.randrange(number)}",
+                    "connections": ports,
+                    "port_directions": {"a": "input", "y": "output"},
+                    "parameters": {},
+                }
                 known.append(out + 1)
             else:
                 cells[f"l{k}"] = lut(draw.sample(known, draw.randint(1, 3)), out)
             known.append(out)
         modules[f"module_{number}"] = {
             "ports": {"a": {"direction": "input", "bits": inputs}, "y": {"direction": "output", "bits": known[-2:]}},
-            "netnames": {}, "cells": cells}
+            "netnames": {},
+            "cells": cells,
+        }
     return modules
 
 
@@ -239,25 +259,45 @@ def test_depth_over_modules_is_that_of_the_flat_design(seed):
     assert whole.levels == flat_depth(modules, "module_2")
 
 
-@pytest.mark.parametrize(("registers", "through", "before", "behind"), [
-    ("", 1, None, None), ("P", None, 1, 0), ("AB", None, 0, 1), ("M", None, 1, 1), ("ABMP", None, 0, 0)])
+@pytest.mark.parametrize(
+    ("registers", "through", "before", "behind"),
+    [("", 1, None, None), ("P", None, 1, 0), ("AB", None, 0, 1), ("M", None, 1, 1), ("ABMP", None, 0, 0)],
+)
 def test_depth_of_a_dsp_block_with_registers_of_its_own(registers, through, before, behind):
     """A level if a path goes through, else a level on each side that the multiplier is part of."""
     parameters = {f"{name}REG": f"{int(name in registers):032b}" for name in "ABCDMP"}
-    block = {"type": "DSP48E2", "connections": {"CLK": [0], "A": [2], "B": [3], "P": [4]}, "parameters": parameters,
-             "port_directions": {"CLK": "input", "A": "input", "B": "input", "P": "output"}}
-    ports = {"a": {"direction": "input", "bits": [2]}, "b": {"direction": "input", "bits": [3]},
-             "p": {"direction": "output", "bits": [4]}}
+    block = {
+        "type": "DSP48E2",
+        "connections": {"CLK": [0], "A": [2], "B": [3], "P": [4]},
+        "parameters": parameters,
+        "port_directions": {"CLK": "input", "A": "input", "B": "input", "P": "output"},
+    }
+    ports = {
+        "a": {"direction": "input", "bits": [2]},
+        "b": {"direction": "input", "bits": [3]},
+        "p": {"direction": "output", "bits": [4]},
+    }
     found = depths({"m": {"ports": ports, "cells": {"x": block}, "netnames": {}}}, "m")["m"]
-    levels = [None if way is None else way >> 40 for way in (
-        found.through.get(("p", 0), {}).get(("a", 0)), *(side[port, 0].length if (port, 0) in side else None
-                                                         for side, port in ((found.inward, "a"), (found.outward, "p"))))]
+    levels = [
+        None if way is None else way >> 40
+        for way in (
+            found.through.get(("p", 0), {}).get(("a", 0)),
+            *(
+                side[port, 0].length if (port, 0) in side else None
+                for side, port in ((found.inward, "a"), (found.outward, "p"))
+            ),
+        )
+    ]
     assert levels == [through, before, behind]
 
 
 def test_a_loop_is_an_error():
-    lut = {"type": "LUT1", "connections": {"I0": [2], "O": [2]}, "port_directions": {"I0": "input", "O": "output"},
-           "parameters": {}}
+    lut = {
+        "type": "LUT1",
+        "connections": {"I0": [2], "O": [2]},
+        "port_directions": {"I0": "input", "O": "output"},
+        "parameters": {},
+    }
     with pytest.raises(ConfigError, match="^m: a combinational loop goes through w$"):
         depths({"m": {"ports": {}, "cells": {"l": lut}, "netnames": {"w": {"bits": [2], "hide_name": 0}}}}, "m")
 
@@ -271,11 +311,25 @@ def test_every_family_has_devices():
 
 def test_percent_of_a_device_and_of_a_papers_total():
     device = fpga_families()["xcup"].devices["ku15p"]
-    used = {"lut": 200_000, "srl": 40_000, "lutram": 7_000, "ff": 334_000, "bram36": 400, "bram18": 126, "uram": 12,
-            "dsp": 261}
+    used = {
+        "lut": 200_000,
+        "srl": 40_000,
+        "lutram": 7_000,
+        "ff": 334_000,
+        "bram36": 400,
+        "bram18": 126,
+        "uram": 12,
+        "dsp": 261,
+    }
     share = device.percent(used)  # the figures of INF2, Table 2
     assert {name: round(value, 1) for name, value in share.items()} == {
-        "lut": 47.3, "ff": 32.0, "bram": 47.1, "uram": 9.4, "dsp": 13.3, "ff_counted": 32.7}
+        "lut": 47.3,
+        "ff": 32.0,
+        "bram": 47.1,
+        "uram": 9.4,
+        "dsp": 13.3,
+        "ff_counted": 32.7,
+    }
 
 
 def test_a_device_without_ultraram_has_no_share_of_it():
@@ -284,7 +338,9 @@ def test_a_device_without_ultraram_has_no_share_of_it():
 
 
 def test_a_total_needs_a_known_resource_and_a_source():
-    for extra, message in (({"counted_as": {"alm": 1}, "counted_as_source": "x"}, "not alm: 1"),
-                           ({"counted_as": {"ff": 1}}, "needs counted_as_source")):
+    for extra, message in (
+        ({"counted_as": {"alm": 1}, "counted_as_source": "x"}, "not alm: 1"),
+        ({"counted_as": {"ff": 1}}, "needs counted_as_source"),
+    ):
         with pytest.raises(ValueError, match=message):
             FpgaDevice(title="small", lut=10, ff=20, bram=1, uram=0, dsp=1, source="made up", **extra)

@@ -87,8 +87,12 @@ def test_flip_flops_are_known_by_what_they_do():
     text = SMALL.replace(group, group.replace("}", 'clear : "R\'"; preset : "S"; }'))
     (state,) = parse(text, "x.lib").cells["FF"].flip_flops
     assert (state.clear, state.preset) == ("R'", "S")
-    for change in (group * 2, group.replace('"D"', '"D C"'), group.replace('"C"', '"K"'),
-                   group.replace("ff (", "latch (").replace("next_state", "data_in").replace("clocked_on", "enable")):
+    for change in (
+        group * 2,
+        group.replace('"D"', '"D C"'),
+        group.replace('"C"', '"K"'),
+        group.replace("ff (", "latch (").replace("next_state", "data_in").replace("clocked_on", "enable"),
+    ):
         with pytest.raises(ConfigError, match="flip-flop"):
             parse(SMALL.replace(group, change), "x.lib").flip_flop  # noqa: B018
 
@@ -131,9 +135,15 @@ def test_bad_functions(expression):
         (without(SMALL, "NAND"), r"^x\.lib: library 'small' lacks a two-input NAND \(found 2 cells: FF, INV\)$"),
         (without(SMALL, "FF"), r"^x\.lib: library 'small' lacks a D flip-flop \(found 2 cells: INV, NAND\)$"),
         (SMALL.replace('"10ps"', '"1 hour"'), r"^x\.lib: time_unit '1 hour' is not understood"),
-        (SMALL.replace('"1, 2", "3, 4"', '"1, 2", "3"'), r"^x\.lib: cell INV: cell_\w+ has 5 values for axes of 3 x 2$"),
+        (
+            SMALL.replace('"1, 2", "3, 4"', '"1, 2", "3"'),
+            r"^x\.lib: cell INV: cell_\w+ has 5 values for axes of 3 x 2$",
+        ),
         (SMALL.replace('"1, 2, 4"', '"1, 2, 2"'), r"^x\.lib: cell INV: cell_rise has an axis that does not ascend$"),
-        (SMALL.replace('values ("7")', 'values ("seven")'), r"^x\.lib: cell INV: rise_transition has a value that is no"),
+        (
+            SMALL.replace('values ("7")', 'values ("seven")'),
+            r"^x\.lib: cell INV: rise_transition has a value that is no",
+        ),
         (SMALL.replace("cell (FF)", "cell (INV)"), r"^x\.lib: cell 'INV' appears twice$"),
         (SMALL.replace("area : 4", "area : 0"), r"^x\.lib: area of NAND is 0\.0; must be positive$"),
     ],
@@ -192,10 +202,19 @@ def test_generic_inverter_chain_has_the_delay_of_logical_effort():
     library = get("generic")
     assert library.fo4_ns == pytest.approx(0.025, rel=1e-4)  # 5 tau
     assert library.ge_um2 == 0.8
-    areas = {name: round(library.cells[name].area_um2 / library.ge_um2, 2) for name in
-             ("INV_X1", "NOR2_X1", "NAND3_X1", "AOI22_X1", "XOR2_X1", "MUX2_X1", "DFF_X1")}
-    assert areas == {"INV_X1": 0.67, "NOR2_X1": 1.0, "NAND3_X1": 1.33, "AOI22_X1": 1.67, "XOR2_X1": 2.0, "MUX2_X1": 2.33,
-                     "DFF_X1": 5.67}
+    areas = {
+        name: round(library.cells[name].area_um2 / library.ge_um2, 2)
+        for name in ("INV_X1", "NOR2_X1", "NAND3_X1", "AOI22_X1", "XOR2_X1", "MUX2_X1", "DFF_X1")
+    }
+    assert areas == {
+        "INV_X1": 0.67,
+        "NOR2_X1": 1.0,
+        "NAND3_X1": 1.33,
+        "AOI22_X1": 1.67,
+        "XOR2_X1": 2.0,
+        "MUX2_X1": 2.33,
+        "DFF_X1": 5.67,
+    }
 
 
 @pytest.mark.parametrize(("name", "g", "p"), [("NAND2_X2", 4 / 3, 2), ("NAND4_X1", 2, 4), ("NOR3_X4", 7 / 3, 3)])
@@ -218,8 +237,11 @@ def test_generic_senses_match_the_functions():
         names = [p.name for p in cell.inputs]
         for arc in cell.outputs[0].arcs:
             bit = 1 << names.index(arc.related_pin)
-            changes = {(cell.function >> (k | bit) & 1) - (cell.function >> k & 1)
-                       for k in range(1 << len(names)) if not k & bit}
+            changes = {
+                (cell.function >> (k | bit) & 1) - (cell.function >> k & 1)
+                for k in range(1 << len(names))
+                if not k & bit
+            }
             assert (1 if arc.sense == "positive_unate" else -1) in changes, (cell.name, arc)
 
 
@@ -233,7 +255,7 @@ def test_macro_family_by_library_and_interpolation():
     assert family.area_um2(6144, 1) == pytest.approx((3155.026 + 5065.704) / 2)
     assert family.area_um2(4096, 2) == pytest.approx(3155.026 * 1.95)
     assert family.clock_to_q_ns(1024) == pytest.approx(0.204)
-    assert family.clock_to_q_ns(4 * 32768) == pytest.approx(0.309 + (0.309 - 0.235) * 2)      # twice the root of 32768
+    assert family.clock_to_q_ns(4 * 32768) == pytest.approx(0.309 + (0.309 - 0.235) * 2)  # twice the root of 32768
     assert family.clock_to_q_ns(8 * 32768, 256) == family.clock_to_q_ns(32768, 32) == pytest.approx(0.309)
     assert macro_family("osu018_stdcells")[2]
     assert macro_family("sky130_fd_sc_hd__tt_025C_1v80")[0] == "sg13g2_sram"

@@ -59,8 +59,10 @@ def test_steps_on_a_terminal_have_their_time():
         tell("building")
         raise KeyError
     lines = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", stream.getvalue()).replace("\r", "\n").splitlines()
-    assert [re.sub(r"\d+\.\d", "T", line) for line in lines if re.search(r"\d s$", line)] == ["generating [b]x  T s",
-                                                                                             "building  T s"]
+    assert [re.sub(r"\d+\.\d", "T", line) for line in lines if re.search(r"\d s$", line)] == [
+        "generating [b]x  T s",
+        "building  T s",
+    ]
 
 
 def test_a_step_shows_the_files_that_are_compiled():

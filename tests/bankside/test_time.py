@@ -53,9 +53,16 @@ def aim_programs(draw):
     def command(*indices):
         op = draw(st.sampled_from(sorted(INSTRUCTIONS.keys() - {"EOC", "WR_ABK"})))
         row = draw(st.integers(0, 3)) + sum(draw(st.integers(0, 1)) * index for index in indices)
-        values = {"opsize": draw(st.integers(0, 5)), "gpr": 0, "gpr0": 0, "gpr1": 0, "row": row,
-                  "mask": channel_mask(draw(st.integers(1, 4)), draw(st.integers(0, 28))),
-                  "bank": draw(st.integers(0, 15)), "channel": draw(st.integers(0, 31))}
+        values = {
+            "opsize": draw(st.integers(0, 5)),
+            "gpr": 0,
+            "gpr0": 0,
+            "gpr1": 0,
+            "row": row,
+            "mask": channel_mask(draw(st.integers(1, 4)), draw(st.integers(0, 28))),
+            "bank": draw(st.integers(0, 15)),
+            "channel": draw(st.integers(0, 31)),
+        }
         p.command(op, **{name: values[name] for name in INSTRUCTIONS[op].fields})
 
     for _ in range(draw(st.integers(1, 3))):
@@ -86,11 +93,17 @@ def test_parts_of_a_trace_are_looked_up(tmp_path, monkeypatch, quirks, what):
     front_end = FrontEnd(quirks=quirks)
     path = tmp_path / "t.aim"
     rng = np.random.default_rng(1)
-    random = [f"{'RW'[rng.integers(2)]} MEM {rng.integers(32)} {rng.integers(16)} {rng.integers(99)}" for _ in range(400)]
+    random = [
+        f"{'RW'[rng.integers(2)]} MEM {rng.integers(32)} {rng.integers(16)} {rng.integers(99)}" for _ in range(400)
+    ]
     path.write_text("\n".join([*random, *trace_lines(block_program(SMALL, 40))]))
     plain = front_end.run(read_trace(path, front_end))
-    for name, value in {"nothing kept": {"KEPT": 0}, "short parts": {"SHORTEST": 1, "LONGEST_PART": 7},
-                        "few without": {"_JUDGED": 3, "_WITHOUT": 2}, "long blocks": {"BLOCK": 1 << 20}}[what].items():
+    for name, value in {
+        "nothing kept": {"KEPT": 0},
+        "short parts": {"SHORTEST": 1, "LONGEST_PART": 7},
+        "few without": {"_JUDGED": 3, "_WITHOUT": 2},
+        "long blocks": {"BLOCK": 1 << 20},
+    }[what].items():
         monkeypatch.setattr(f"bankside.models.memory.{'lines' if name == 'BLOCK' else 'aim_trace'}.{name}", value)
     if what != "long blocks":
         monkeypatch.setattr("bankside.models.memory.lines.BLOCK", 2000)
@@ -122,12 +135,31 @@ def test_answer(cli, place):
     result = cli("time", name, *SIMULATOR, "--json").json
     activation, access = 16 * 2950.35 * 32, 1314.45 * 64
     assert {key: value for key, value in result.items() if key not in ENVELOPE} == {
-        "schema": 1, "file": "t.aim", "format": "aim", "system": None, "tokens": None, "lines": 2, "memory": "gddr6-aim",
-        "quirks": "aim-simulator", "refresh": False, "power_limit": True, "cycles": 61, "time_ns": 30.5, "requests": 2,
-        "commands": {"ACT16": 32, "MAC16": 64}, "row_hits": 32, "row_misses": None, "row_conflicts": None,
+        "schema": 1,
+        "file": "t.aim",
+        "format": "aim",
+        "system": None,
+        "tokens": None,
+        "lines": 2,
+        "memory": "gddr6-aim",
+        "quirks": "aim-simulator",
+        "refresh": False,
+        "power_limit": True,
+        "cycles": 61,
+        "time_ns": 30.5,
+        "requests": 2,
+        "commands": {"ACT16": 32, "MAC16": 64},
+        "row_hits": 32,
+        "row_misses": None,
+        "row_conflicts": None,
         "energy_pj": pytest.approx(activation + access),
         "energy_breakdown_pj": {"row": pytest.approx(activation), "cell": pytest.approx(access), "io": 0.0},
-        "energy_not_modelled": ["standby"], "stages": None, "details": None, "timeline": None, "export": None}
+        "energy_not_modelled": ["standby"],
+        "stages": None,
+        "details": None,
+        "timeline": None,
+        "export": None,
+    }
     text = cli("time", name, *SIMULATOR).out
     assert "t.aim (format aim) on gddr6-aim, quirks of aim-simulator" in text
     assert "30.500 ns" in text and "not modelled" in text
@@ -166,11 +198,20 @@ def test_program_on_one_channel(cli, place):
 
 def test_barriers_need_the_queues_of_attacc(cli, place):
     """A program with barriers, and the trace that it is exported as: the same requests, the same cycles."""
-    name = write(place, "p.txt", "loop i0 < 3", "  WR_GB column=i0 mask=3", "BARRIER mask=3", "loop i0 < 32",
-                 "  MAC_AB row=5 column=i0 mask=3")
+    name = write(
+        place,
+        "p.txt",
+        "loop i0 < 3",
+        "  WR_GB column=i0 mask=3",
+        "BARRIER mask=3",
+        "loop i0 < 32",
+        "  MAC_AB row=5 column=i0 mask=3",
+    )
     result = cli("time", name, "--memory", "hbm3-5.2", "--json", "--export", "ramulator", "--output", "x.trace").json
     assert result["requests"] == 2 * (3 + 1 + 32) == result["export"]["lines"]
-    assert (place / "x.trace").read_text().startswith("PIM_WR_GB 0x00000000\nPIM_WR_GB 0x40000000\nPIM_WR_GB 0x00000020\n")
+    assert (
+        (place / "x.trace").read_text().startswith("PIM_WR_GB 0x00000000\nPIM_WR_GB 0x40000000\nPIM_WR_GB 0x00000020\n")
+    )
     again = cli("time", "x.trace", "--json").json
     assert (again["format"], again["cycles"], again["commands"]) == ("attacc", result["cycles"], result["commands"])
 
@@ -200,8 +241,13 @@ def test_unit_as_a_program(cli, place):
 
 
 def test_plain_accesses_as_addresses(cli, place):
-    name = write(place, "p.txt", "loop i0 < 2", "  RD rank=0 bank_group=1 bank=2 row=3 column=i0",
-                 "WR rank=1 bank_group=0 bank=0 row=0 column=0")
+    name = write(
+        place,
+        "p.txt",
+        "loop i0 < 2",
+        "  RD rank=0 bank_group=1 bank=2 row=3 column=i0",
+        "WR rank=1 bank_group=0 bank=0 row=0 column=0",
+    )
     cli("time", name, "--memory", "ddr4-3200-jedec", "--export", "ramulator", "--output", "t")
     kinds, addresses = zip(*(line.split() for line in (place / "t").read_text().splitlines()), strict=True)
     assert kinds == ("LD", "LD", "ST") and len(set(addresses)) == 3
@@ -209,9 +255,13 @@ def test_plain_accesses_as_addresses(cli, place):
     assert result["format"] == "requests" and result["commands"] == {"ACT": 2, "RD": 2, "WR": 1}
     assert (result["row_hits"], result["row_misses"], result["row_conflicts"]) == (1, 2, 0)
     assert result["details"]["reads"] == 2 and result["details"]["writes"] == 1
-    assert cli("time", "t", "--memory", "ddr4-3200-jedec", "--quirks", "ramulator", "--refresh", "--json").json["refresh"]
+    assert cli("time", "t", "--memory", "ddr4-3200-jedec", "--quirks", "ramulator", "--refresh", "--json").json[
+        "refresh"
+    ]
     write(place, "w.txt", "RD rank=0 bank_group=1 bank=2 row=3 column=0", "wait 7")
-    cli("time", "w.txt", "--memory", "ddr4-3200-jedec", "--export", "ramulator", "--output", "t").failed(2, "cannot wait")
+    cli("time", "w.txt", "--memory", "ddr4-3200-jedec", "--export", "ramulator", "--output", "t").failed(
+        2, "cannot wait"
+    )
 
 
 # ---- Formats ----------------------------------------------------------------------------------------------------------
@@ -266,32 +316,72 @@ BAD_FILES = {
     "another format": (b"AiM EOC\n", ("--format", "attacc"), r"t:1: unknown operation 'AiM'"),
     "attacc": (b"PIM_MAC_AB 0x0\nPIM_MAC_XY 0x0\n", (), r"t:2: unknown operation 'PIM_MAC_XY'; did you mean 'PIM_MAC_"),
     "address": (b"PIM_MAC_AB 0x10000000000\n", (), r"t:1: address 0x10000000000 is beyond the device"),
-    "operation": (b"LD 0\nLE 64\n", ("--memory", "ddr4-3200-jedec"), r"t:2: unknown operation 'LE'; did you mean 'LD'\?"),
-    "beyond the memory": (b"0xfffffffffff READ\n", ("--memory", "ddr4-3200-jedec"), r"t:1: address 0xf+ is outside the "),
+    "operation": (
+        b"LD 0\nLE 64\n",
+        ("--memory", "ddr4-3200-jedec"),
+        r"t:2: unknown operation 'LE'; did you mean 'LD'\?",
+    ),
+    "beyond the memory": (
+        b"0xfffffffffff READ\n",
+        ("--memory", "ddr4-3200-jedec"),
+        r"t:1: address 0xf+ is outside the ",
+    ),
     "no memory for requests": (b"LD 0\n", (), r"a file of the format requests needs --memory \(valid: "),
-    "quirks of requests": (b"LD 0\n", ("--memory", "ddr4-3200", "--quirks", "ram"), r"unknown quirks 'ram'; did you mean"),
-    "mapping": (b"LD 0\n", ("--memory", "ddr4-3200-jedec", "--mapping", "RoBa"), r"address mapping 'RoBa' .* is missing"),
+    "quirks of requests": (
+        b"LD 0\n",
+        ("--memory", "ddr4-3200", "--quirks", "ram"),
+        r"unknown quirks 'ram'; did you mean",
+    ),
+    "mapping": (
+        b"LD 0\n",
+        ("--memory", "ddr4-3200-jedec", "--mapping", "RoBa"),
+        r"address mapping 'RoBa' .* is missing",
+    ),
     "no memory": (b"loop i0 < 2\n  RD row=1\n", (), r"a file of the format program needs --memory \(valid: "),
-    "program's command": (b"loop i0 < 2\n  RDX row=1\n", ("--memory", "gddr6-aim"),
-                          r"t:2: gddr6-aim: unknown command 'RDX'"),
+    "program's command": (
+        b"loop i0 < 2\n  RDX row=1\n",
+        ("--memory", "gddr6-aim"),
+        r"t:2: gddr6-aim: unknown command 'RDX'",
+    ),
     "program's operand": (b"REFAB\nMAC16 row=1 col=1\n", ("--memory", "gddr6-aim"), r"t:2: .*unknown operand 'col'"),
-    "program's range": (b"loop i0 < 3\n  MAC16 row=16382+i0\n", ("--memory", "gddr6-aim"),
-                        r"t:2: gddr6-aim: MAC16: row must be 0 to 16383, not 16384$"),
-    "program's mask": (b"loop i0 < 3\n  AF mask=4294967294+i0\n", ("--memory", "gddr6-aim"),
-                       r"t:2: AF: mask must be 0 to 4294967295, not 4294967296$"),
-    "program's loop": (b"loop i1 < 3\n  AF mask=1\n", ("--memory", "gddr6-aim"),
-                       r"t:1: the index of this loop is i0, not i1$"),
+    "program's range": (
+        b"loop i0 < 3\n  MAC16 row=16382+i0\n",
+        ("--memory", "gddr6-aim"),
+        r"t:2: gddr6-aim: MAC16: row must be 0 to 16383, not 16384$",
+    ),
+    "program's mask": (
+        b"loop i0 < 3\n  AF mask=4294967294+i0\n",
+        ("--memory", "gddr6-aim"),
+        r"t:2: AF: mask must be 0 to 4294967295, not 4294967296$",
+    ),
+    "program's loop": (
+        b"loop i1 < 3\n  AF mask=1\n",
+        ("--memory", "gddr6-aim"),
+        r"t:1: the index of this loop is i0, not i1$",
+    ),
     "for a unit": (b"AiM EOC\n", ("--queries", "2"), r"--queries is for a unit; t is a file$"),
     "tokens": (b"AiM EOC\n", ("--tokens", "2"), r"t: a file of the format aim has no --tokens$"),
     "order of an address": (b"AiM EOC\n", ("--mapping", "RoBa"), r"t: a file of the format aim has no --mapping$"),
     "cycles of nothing": (b"AiM EOC\n", ("--timeline-cycles", "1:2"), r"--timeline-c.* need --timeline or --picture$"),
-    "channels of nothing": (b"AiM EOC\n", ("--timeline-channels", "1"), r"--timeline-c.* need --timeline or --picture$"),
-    "channels": (b"AiM EOC\n", ("--timeline", "x", "--timeline-channels", "1;2"), r"must be a whole number, not '1;2'$"),
+    "channels of nothing": (
+        b"AiM EOC\n",
+        ("--timeline-channels", "1"),
+        r"--timeline-c.* need --timeline or --picture$",
+    ),
+    "channels": (
+        b"AiM EOC\n",
+        ("--timeline", "x", "--timeline-channels", "1;2"),
+        r"must be a whole number, not '1;2'$",
+    ),
     "for a system": (b"AiM EOC\n", ("--stage", "x"), r"--stage is for a system; t is a file$"),
     "set": (b"AiM EOC\n", ("--set", "lanes=2"), r"--set and --variant are for a unit; t is a file$"),
     "export of a trace": (b"AiM EOC\n", ("--export", "aim", "--output", "x"), r"t: --export writes programs, "),
     "export to nowhere": (b"AiM EOC\n", ("--export", "aim"), r"--export FORMAT and --output FILE go together$"),
-    "unknown export": (b"AiM EOC\n", ("--export", "ai", "--output", "x"), r"unknown format of --export 'ai'; did you mean"),
+    "unknown export": (
+        b"AiM EOC\n",
+        ("--export", "ai", "--output", "x"),
+        r"unknown format of --export 'ai'; did you mean",
+    ),
     "cycles": (b"AiM EOC\n", ("--timeline", "x", "--timeline-cycles", "9:3"), r"FIRST no larger than LAST, not '9:3'$"),
     "no cycles": (b"AiM EOC\n", ("--timeline", "x", "--timeline-cycles", "9"), r"must be FIRST:LAST, not '9'$"),
     "picture": (b"AiM EOC\n", ("--picture", "x.jpg"), r"--picture x.jpg: must end with .png, .svg, .pdf$"),
@@ -309,20 +399,24 @@ def test_bad_file_is_one_line(cli, place, case):
 
 def test_a_unit_without_a_program_is_told(cli):
     cli("time", "fp-mul").failed(
-        2, "^bankside: fp-mul has no program of memory commands to time: other units bring its data$")
+        2, "^bankside: fp-mul has no program of memory commands to time: other units bring its data$"
+    )
 
 
 def test_channels_that_the_memory_does_not_have(cli, place):
     (place / "a.trace").write_text("LD 0x1000\n")
     cli("time", "a.trace", "--memory", "hbm3-5.2", "--channels", "99").failed(
-        2, "^bankside: --channels must be 1 to 16, the channels of hbm3-5.2, not 99$")
+        2, "^bankside: --channels must be 1 to 16, the channels of hbm3-5.2, not 99$"
+    )
 
 
 def test_the_bound_on_files_can_be_raised_and_lowered(cli, place, monkeypatch):
     """The option counts first, then the environment; neither is left behind."""
     (place / "a.trace").write_text("LD 0x1000\n" + "# a comment\n" * (1 << 17))
     arguments = ("time", "a.trace", "--memory", "hbm3-5.2")
-    cli(*arguments, "--max-file-mib", "1").failed(2, r"^bankside: a\.trace: .* has at most 1048576 bytes, this has 15728")
+    cli(*arguments, "--max-file-mib", "1").failed(
+        2, r"^bankside: a\.trace: .* has at most 1048576 bytes, this has 15728"
+    )
     assert "BANKSIDE_MAX_FILE_MIB" not in os.environ and cli(*arguments).code == 0
     monkeypatch.setenv("BANKSIDE_MAX_FILE_MIB", "1")
     assert cli(*arguments).code == 2 and cli(*arguments, "--max-file-mib", "2").code == 0
@@ -359,7 +453,9 @@ def test_file_that_cannot_be_written(cli, place):
 def slices(path):
     """Slices of a timeline by process and thread, and its header."""
     content = json.loads(path.read_text())
-    names = {(e["name"], e["pid"], e.get("tid")): e["args"].get("name") for e in content["traceEvents"] if e["ph"] == "M"}
+    names = {
+        (e["name"], e["pid"], e.get("tid")): e["args"].get("name") for e in content["traceEvents"] if e["ph"] == "M"
+    }
     out: dict[tuple[str, str], list[dict]] = {}
     for event in content["traceEvents"]:
         if event["ph"] == "X":
@@ -378,8 +474,10 @@ def test_timeline_of_a_trace(cli, place):
     (_, first), (_, write_), (_, close), (_, second), _ = commands
     assert [name for name, _ in commands] == ["ACT", "WR", "PRE", "ACT", "WR"]
     assert write_ - first == 28 and close - write_ == 41 and second - close == 32
-    assert found["channel 3", "commands"][1]["ts"] == pytest.approx(write_ * 0.5)      # 0.5 ns are shown as 0.5 us
-    rows = [(e["name"], e["args"]["cycle"], e["args"]["cycles"]) for e in found["channel 3", "bank 5"] if e["cat"] == "row"]
+    assert found["channel 3", "commands"][1]["ts"] == pytest.approx(write_ * 0.5)  # 0.5 ns are shown as 0.5 us
+    rows = [
+        (e["name"], e["args"]["cycle"], e["args"]["cycles"]) for e in found["channel 3", "bank 5"] if e["cat"] == "row"
+    ]
     assert rows[0] == ("row 7", first, close - first) and rows[1][:2] == ("row 8", second)
     assert result["timeline"]["commands"] == sum(result["commands"].values()) == 5 == head["commands"]
     assert not head["truncated"] and head["clock_ps"] == 500
@@ -400,14 +498,30 @@ def nested(events):
 
 def test_timeline_of_a_block(cli, place):
     """Stages above channels; channels that did the same share a process; a window; a picture."""
-    cli("time", "cent:llama-2-7b", "--tokens", "600", "--channels", "8", *SIMULATOR, "--timeline", "b.json", "--picture",
-        "b.png", "--timeline-cycles", "1000:9000")
+    cli(
+        "time",
+        "cent:llama-2-7b",
+        "--tokens",
+        "600",
+        "--channels",
+        "8",
+        *SIMULATOR,
+        "--timeline",
+        "b.json",
+        "--picture",
+        "b.png",
+        "--timeline-cycles",
+        "1000:9000",
+    )
     found, head = slices(place / "b.json")
     stages = next(events for (_, thread), events in found.items() if thread == "stages")
     assert [e["name"] for e in stages] == ["rmsnorm1", "gemv_wq"] and stages[0]["args"]["cycle"] == 1000
     assert any(process == "channels 0 to 31, alike" or process == "channel 0" for process, _ in found)
-    assert all(1000 <= e["args"]["cycle"] and e["args"]["cycle"] + e["args"]["cycles"] <= 9001
-               for events in found.values() for e in events)
+    assert all(
+        1000 <= e["args"]["cycle"] and e["args"]["cycle"] + e["args"]["cycles"] <= 9001
+        for events in found.values()
+        for e in events
+    )
     assert all(nested(events) for events in found.values())
     assert (head["first_cycle"], head["last_cycle"]) == (1000, 9000)
     assert (place / "b.png").read_bytes().startswith(b"\x89PNG")
@@ -442,8 +556,9 @@ def test_timeline_that_ends_within_an_access(cli, place):
     cli("time", "t.aim", "--timeline", "t.json", "--timeline-cycles", f"0:{access['cycle']}")
     found, _ = slices(place / "t.json")
     assert all(nested(events) for events in found.values())
-    assert {e["args"]["cycle"] + e["args"]["cycles"] for e in found["channel 0", "bank 1"] if e["cat"] != "activate"} == {
-        access["cycle"] + 1}
+    assert {
+        e["args"]["cycle"] + e["args"]["cycles"] for e in found["channel 0", "bank 1"] if e["cat"] != "activate"
+    } == {access["cycle"] + 1}
 
 
 @given(program=aim_programs(), first=st.integers(0, 300), span=st.integers(0, 300))
@@ -464,8 +579,11 @@ def test_log_of_an_aim_program(front_end, program, first, span):
     inside = (log.cycles >= first) & (log.cycles <= first + span)
     assert (part.log(logged.cycles).targets == log.targets[inside]).all()
     view = timeline(log, "x")
-    assert all(nested([{"args": {"cycle": s[0], "cycles": s[1]}} for s in threads])
-               for track in view.tracks.values() for threads in track.values())
+    assert all(
+        nested([{"args": {"cycle": s[0], "cycles": s[1]}} for s in threads])
+        for track in view.tracks.values()
+        for threads in track.values()
+    )
     json.loads(chrome_trace(view))
 
 
@@ -492,8 +610,15 @@ def test_log_of_a_program_on_one_channel(data):
 
 def test_stages_within_stages(cli, place):
     """A window in the middle: the stages that reach into it, one within the other."""
-    write(place, "p.txt", "stage outer", "  loop i0 < 999", "    stage inner", "      MAC_AB row=0 column=0",
-          "      wait 44")
+    write(
+        place,
+        "p.txt",
+        "stage outer",
+        "  loop i0 < 999",
+        "    stage inner",
+        "      MAC_AB row=0 column=0",
+        "      wait 44",
+    )
     cli("time", "p.txt", "--memory", "hbm3-5.2", "--timeline", "t.json", "--timeline-cycles", "300:400")
     found, _ = slices(place / "t.json")
     stages = found["p.txt", "stages"]

@@ -21,20 +21,39 @@ def site(tmp_path_factory):
     source = tmp_path_factory.mktemp("toy") / "source"
     shutil.copytree(HERE.parent / "toy", source, ignore=shutil.ignore_patterns("__pycache__"))
     target = tmp_path_factory.mktemp("site")
-    subprocess.run([sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--no-index", "--no-build-isolation",
-                    "--disable-pip-version-check", "--target", str(target), str(source)], check=True)
+    subprocess.run(
+        [
+            sys.executable,
+            "-m",
+            "pip",
+            "install",
+            "-q",
+            "--no-deps",
+            "--no-index",
+            "--no-build-isolation",
+            "--disable-pip-version-check",
+            "--target",
+            str(target),
+            str(source),
+        ],
+        check=True,
+    )
     return target
 
 
 @pytest.fixture
 def toy(site, tmp_path):
     """Run a command where the package is installed: its exit code, standard output, standard error."""
-    env = {**os.environ, "PYTHONPATH": os.pathsep.join((str(site), str(ROOT))),
-           "BANKSIDE_RECORDS": str(tmp_path / "records")}
+    env = {
+        **os.environ,
+        "PYTHONPATH": os.pathsep.join((str(site), str(ROOT))),
+        "BANKSIDE_RECORDS": str(tmp_path / "records"),
+    }
 
     def run(*words):
-        done = subprocess.run([sys.executable, "-m", "bankside", *words], cwd=tmp_path, env=env, capture_output=True,
-                              text=True)
+        done = subprocess.run(
+            [sys.executable, "-m", "bankside", *words], cwd=tmp_path, env=env, capture_output=True, text=True
+        )
         return done.returncode, done.stdout, done.stderr
 
     return run
@@ -47,10 +66,13 @@ def test_its_unit_is_listed_generated_and_selected(toy, tmp_path):
     described = json.loads((tmp_path / "unit" / "toy_adder.json").read_text())
     assert described["ports"][2]["fields"] == [
         {"name": "number", "offset": 0, "width": 16, "meaning": "a number"},
-        {"name": "last", "offset": 16, "width": 1, "meaning": "last of its run"}]
+        {"name": "last", "offset": 16, "width": 1, "meaning": "last of its run"},
+    ]
     code, _, err = toy("gen", "toy-adder", "--set", "widht=3")
-    assert (code, err) == (2, "bankside: --set widht=3: unknown key 'widht'; did you mean 'width'? (valid: clock_mhz, "
-                              "step, width)\n")
+    assert (code, err) == (
+        2,
+        "bankside: --set widht=3: unknown key 'widht'; did you mean 'width'? (valid: clock_mhz, step, width)\n",
+    )
 
 
 def test_its_workload_is_the_options_of_sim(toy):
@@ -80,7 +102,9 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
     code, out, _ = toy("eval", "toy-row", "--model", "qwen1.5-7b", "--workload", "musique", "--json")
     rate = json.loads(out)
     assert code == 0 and rate["throughput_tok_s"] == pytest.approx(rate["batch"] / step_ms * 1e3)
-    code, out, _ = toy("serve", "toy-row", "--model", "qwen1.5-7b", "--workload", "humaneval", "--requests", "20", "--json")
+    code, out, _ = toy(
+        "serve", "toy-row", "--model", "qwen1.5-7b", "--workload", "humaneval", "--requests", "20", "--json"
+    )
     assert code == 0 and json.loads(out)["tpot_ms"]["max"] >= step_ms
     code, _, err = toy(*load[:-1], "65")
     assert code == 2 and err.endswith("toy-row: the largest batch that fits is 64\n") and err.count("\n") == 1
@@ -105,21 +129,30 @@ def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
     info = next(site.glob("bankside_toy-*.dist-info"))
     points = info / "entry_points.txt"
     before = points.read_text()
-    points.write_text(before.replace("[bankside.units]", "[bankside.units]\npam-pu = bankside_toy.contract:UNIT\n"
-                                     "lost = bankside_toy.nowhere:UNIT\nother = bankside_toy.contract:ToyConfig")
-                      .replace("[bankside.systems]", "[bankside.systems]\nhalf = bankside_toy.system:HalfSystem\n"
-                               "twin = bankside_toy.system:ToySystem"))
+    points.write_text(
+        before.replace(
+            "[bankside.units]",
+            "[bankside.units]\npam-pu = bankside_toy.contract:UNIT\n"
+            "lost = bankside_toy.nowhere:UNIT\nother = bankside_toy.contract:ToyConfig",
+        ).replace(
+            "[bankside.systems]",
+            "[bankside.systems]\nhalf = bankside_toy.system:HalfSystem\ntwin = bankside_toy.system:ToySystem",
+        )
+    )
     try:
         code, out, err = toy("list")
     finally:
         points.write_text(before)
     assert code == 0 and "toy-adder" in out and "pam-pu" in out
     package = "of package 'bankside-toy'"
-    assert sorted(err.splitlines()) == sorted([
-        f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, capacity, "
-        "check_fits, decode_step, devices, kv_capacity_tokens, served",
-        f"bankside: skipped system 'twin' {package} (bankside_toy.system:ToySystem): its kind is 'toy'",
-        f"bankside: skipped unit 'pam-pu' {package} (bankside_toy.contract:UNIT): package 'bankside' has a unit of this "
-        "name",
-        f"bankside: skipped unit 'lost' {package} (bankside_toy.nowhere:UNIT): No module named 'bankside_toy.nowhere'",
-        f"bankside: skipped unit 'other' {package} (bankside_toy.contract:ToyConfig): must be a Unit, not ModelMetaclass"])
+    assert sorted(err.splitlines()) == sorted(
+        [
+            f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, capacity, "
+            "check_fits, decode_step, devices, kv_capacity_tokens, served",
+            f"bankside: skipped system 'twin' {package} (bankside_toy.system:ToySystem): its kind is 'toy'",
+            f"bankside: skipped unit 'pam-pu' {package} (bankside_toy.contract:UNIT): package 'bankside' has a unit of this "
+            "name",
+            f"bankside: skipped unit 'lost' {package} (bankside_toy.nowhere:UNIT): No module named 'bankside_toy.nowhere'",
+            f"bankside: skipped unit 'other' {package} (bankside_toy.contract:ToyConfig): must be a Unit, not ModelMetaclass",
+        ]
+    )

@@ -67,23 +67,29 @@ def test_rows_may_be_none_and_scalars_are_the_same_in_every_row():
     assert WIDE.unpack(WIDE.pack(kind=[0, 1, 2], last=1))["last"].tolist() == [1, 1, 1]
 
 
-@pytest.mark.parametrize("columns, message", [
-    ({"kind": [4]}, r"^kind: numbers must be in 0\.\.3, not 4\.\.4$"),
-    ({"kind": [-1]}, r"^kind: numbers must be in 0\.\.3, not -1\.\.-1$"),
-    ({"data": [[0, 0, 0, 1 << 16]]}, r"^data: numbers must be in 0\.\.65535, not 0\.\.65536$"),
-    ({"kinds": [0]}, r"^Field must be one of \['data', 'kind', 'last'\], not 'kinds'$"),
-    ({"kind": [0, 1], "last": [1]}, r"^Columns must be of one length, not of \[1, 2\]$"),
-])
+@pytest.mark.parametrize(
+    "columns, message",
+    [
+        ({"kind": [4]}, r"^kind: numbers must be in 0\.\.3, not 4\.\.4$"),
+        ({"kind": [-1]}, r"^kind: numbers must be in 0\.\.3, not -1\.\.-1$"),
+        ({"data": [[0, 0, 0, 1 << 16]]}, r"^data: numbers must be in 0\.\.65535, not 0\.\.65536$"),
+        ({"kinds": [0]}, r"^Field must be one of \['data', 'kind', 'last'\], not 'kinds'$"),
+        ({"kind": [0, 1], "last": [1]}, r"^Columns must be of one length, not of \[1, 2\]$"),
+    ],
+)
 def test_what_does_not_fit_a_payload_is_refused(columns, message):
     with pytest.raises(ValueError, match=message):
         WIDE.pack(columns)
 
 
-@pytest.mark.parametrize("values, message", [
-    ({"kind": 4}, r"^kind has 2 bits, not enough for 4$"),
-    ({"last": -1}, r"^last has 1 bits, not enough for -1$"),
-    ({"first": 1}, r"^Field must be one of \['data', 'kind', 'last'\], not 'first'$"),
-])
+@pytest.mark.parametrize(
+    "values, message",
+    [
+        ({"kind": 4}, r"^kind has 2 bits, not enough for 4$"),
+        ({"last": -1}, r"^last has 1 bits, not enough for -1$"),
+        ({"first": 1}, r"^Field must be one of \['data', 'kind', 'last'\], not 'first'$"),
+    ],
+)
 def test_what_does_not_fit_a_word_is_refused(values, message):
     with pytest.raises(ValueError, match=message):
         WIDE.word(**values)
@@ -111,10 +117,20 @@ class Colour(IntEnum):
 
 
 def test_a_record_holds_what_says_something_of_the_unit():
-    result = SimResult(vectors=3, mismatches=0, runs={"full_rate": Run(vectors=3, mismatches=0, clocks=9)}, clocks=9,
-                       clocks_per_second=100, notes=["a note"])
-    assert result.recorded() == {"vectors": 3, "mismatches": 0, "clocks": 9,
-                                 "runs": {"full_rate": {"vectors": 3, "mismatches": 0, "clocks": 9}}}
+    result = SimResult(
+        vectors=3,
+        mismatches=0,
+        runs={"full_rate": Run(vectors=3, mismatches=0, clocks=9)},
+        clocks=9,
+        clocks_per_second=100,
+        notes=["a note"],
+    )
+    assert result.recorded() == {
+        "vectors": 3,
+        "mismatches": 0,
+        "clocks": 9,
+        "runs": {"full_rate": {"vectors": 3, "mismatches": 0, "clocks": 9}},
+    }
     assert SimResult.model_validate(result.recorded()).mismatches == 0
     assert ("speed", "9 clocks at 100 per second") in result.rows({}, None)
 

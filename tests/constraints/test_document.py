@@ -57,54 +57,68 @@ def test_a_valid_document(tmp_path):
         whole.mode = "slow"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ("mode: fast\nrtae: 2\n", ":2: unknown key 'rtae'; did you mean 'rate'? (valid: enabled, mode, part, parts, rate)"),
-    ("mode: fast\npart:\n  name: y\n  widht: 3\n", ":4: unknown key 'part.widht'"),
-    ("rate: 2.0\n", ": missing key 'mode'"),
-    ("mode: fast\npart: {name: y}\n", ":2: missing key 'part.width'"),
-    ("mode: quick\n", ":1: mode: input should be 'fast' or 'slow', not 'quick'"),
-    ("mode: fast\nrate: -1\n", ":2: rate: input should be greater than 0, not -1"),
-    ("mode: fast\nrate: .inf\n", ":2: '.inf' is not a finite number"),
-    ("mode: fast\nrate: -.nan\n", ":2: rate: input should be a valid number, not '-.nan'"),
-    ("mode: fast\nrate: .nan\n", ":2: '.nan' is not a finite number"),
-    ("mode: fast\nrate: 1e400\n", ":2: '1e400' is beyond every number"),
-    ("mode: fast\npart: {width: 010}\n", ":2: '010' begins with 0: octal is 0o10, decimal has no 0 in front"),
-    ("mode: fast\npart: {width: 1_0}\n", ":2: part.width: input should be a valid integer, not '1_0'"),
-    ("mode: fast\nrate: 1:30\n", ":2: rate: input should be a valid number, not '1:30'"),
-    ("mode: fast\nenabled: on\n", ":2: enabled: input should be a valid boolean, not 'on'"),
-    ("mode: fast\npart:\n\n  width: 65\n", ":4: part.width: input should be less than or equal to 64, not 65"),
-    ("mode: fast\npart: {width: '3'}\n", ":2: part.width: input should be a valid integer, not '3'"),
-    ("mode: fast\npart: {width: yes}\n", ":2: part.width: input should be a valid integer, not 'yes'"),
-    ("mode: fast\npart: {width: 3.0}\n", ":2: part.width: input should be a valid integer, not 3.0"),
-    ("mode: fast\nenabled: 1\n", ":2: enabled: input should be a valid boolean, not 1"),
-    ("mode: fast\nparts:\n- width: 1\n- width: 0\n",
-     ":4: parts.1.width: input should be greater than or equal to 1, not 0"),
-    ("mode: fast\npart: {width: 13}\n", ": width of part must not be 13"),
-    ("mode: fast\nmode: slow\n", ":2: key 'mode' appears twice"),
-    ("mode: [fast\n", ":2: not valid YAML: expected ',' or ']'"),
-    ("mode: fast\n rate: 2\n", ":2: not valid YAML: mapping values are not allowed here"),
-    ("mode: fast\n\tx: 1\n", ":2: not valid YAML"),
-    ("", ": is empty"),
-    ("# nothing\n", ": is empty"),
-    ("- mode\n", ": must be a mapping of keys to values, not list"),
-    ("mode\n", ": must be a mapping of keys to values, not str"),
-    ("? [a]\n: 1\n", ":1: a key must be plain text"),
-    ("mode: !!python/object/apply:os.system ['x']\n", ":1: tag tag:yaml.org,2002:python/object/apply:os.system is not"),
-    ("mode: !!python/name:os.system x\n", ":1: tag tag:yaml.org,2002:python/name:os.system is not allowed"),
-    ("mode: !!int 5\n", ":1: tag tag:yaml.org,2002:int is not allowed"),
-    ("part: !mine {width: 1}\n", ":1: tag !mine is not allowed"),
-    ("mode: 2024-13-77\n", ":1: mode: input should be 'fast' or 'slow', not '2024-13-77'"),
-    ("mode: 2024-01-01\n", ":1: mode: input should be 'fast' or 'slow', not '2024-01-01'"),
-    ("mode: fast\nrate: " + "9" * 5000 + "\n", ":2: a value of 5000 characters"),
-    ("mode: " + "[" * 40 + "]" * 40 + "\n", ":1: more than 20000 values or 32 levels"),
-    ("a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
-     "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
-     "e: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n", "more than 20000 values"),
-    ("a: &a [*a]\n", "32 levels"),
-    (b"mode: \xff\n", ": not UTF-8 text (byte 6)"),
-    (b"mode: \x00\n", ": not valid YAML"),
-    (b"#" * (MAX_BYTES + 1), f": a configuration file has at most {MAX_BYTES} bytes"),
-])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "mode: fast\nrtae: 2\n",
+            ":2: unknown key 'rtae'; did you mean 'rate'? (valid: enabled, mode, part, parts, rate)",
+        ),
+        ("mode: fast\npart:\n  name: y\n  widht: 3\n", ":4: unknown key 'part.widht'"),
+        ("rate: 2.0\n", ": missing key 'mode'"),
+        ("mode: fast\npart: {name: y}\n", ":2: missing key 'part.width'"),
+        ("mode: quick\n", ":1: mode: input should be 'fast' or 'slow', not 'quick'"),
+        ("mode: fast\nrate: -1\n", ":2: rate: input should be greater than 0, not -1"),
+        ("mode: fast\nrate: .inf\n", ":2: '.inf' is not a finite number"),
+        ("mode: fast\nrate: -.nan\n", ":2: rate: input should be a valid number, not '-.nan'"),
+        ("mode: fast\nrate: .nan\n", ":2: '.nan' is not a finite number"),
+        ("mode: fast\nrate: 1e400\n", ":2: '1e400' is beyond every number"),
+        ("mode: fast\npart: {width: 010}\n", ":2: '010' begins with 0: octal is 0o10, decimal has no 0 in front"),
+        ("mode: fast\npart: {width: 1_0}\n", ":2: part.width: input should be a valid integer, not '1_0'"),
+        ("mode: fast\nrate: 1:30\n", ":2: rate: input should be a valid number, not '1:30'"),
+        ("mode: fast\nenabled: on\n", ":2: enabled: input should be a valid boolean, not 'on'"),
+        ("mode: fast\npart:\n\n  width: 65\n", ":4: part.width: input should be less than or equal to 64, not 65"),
+        ("mode: fast\npart: {width: '3'}\n", ":2: part.width: input should be a valid integer, not '3'"),
+        ("mode: fast\npart: {width: yes}\n", ":2: part.width: input should be a valid integer, not 'yes'"),
+        ("mode: fast\npart: {width: 3.0}\n", ":2: part.width: input should be a valid integer, not 3.0"),
+        ("mode: fast\nenabled: 1\n", ":2: enabled: input should be a valid boolean, not 1"),
+        (
+            "mode: fast\nparts:\n- width: 1\n- width: 0\n",
+            ":4: parts.1.width: input should be greater than or equal to 1, not 0",
+        ),
+        ("mode: fast\npart: {width: 13}\n", ": width of part must not be 13"),
+        ("mode: fast\nmode: slow\n", ":2: key 'mode' appears twice"),
+        ("mode: [fast\n", ":2: not valid YAML: expected ',' or ']'"),
+        ("mode: fast\n rate: 2\n", ":2: not valid YAML: mapping values are not allowed here"),
+        ("mode: fast\n\tx: 1\n", ":2: not valid YAML"),
+        ("", ": is empty"),
+        ("# nothing\n", ": is empty"),
+        ("- mode\n", ": must be a mapping of keys to values, not list"),
+        ("mode\n", ": must be a mapping of keys to values, not str"),
+        ("? [a]\n: 1\n", ":1: a key must be plain text"),
+        (
+            "mode: !!python/object/apply:os.system ['x']\n",
+            ":1: tag tag:yaml.org,2002:python/object/apply:os.system is not",
+        ),
+        ("mode: !!python/name:os.system x\n", ":1: tag tag:yaml.org,2002:python/name:os.system is not allowed"),
+        ("mode: !!int 5\n", ":1: tag tag:yaml.org,2002:int is not allowed"),
+        ("part: !mine {width: 1}\n", ":1: tag !mine is not allowed"),
+        ("mode: 2024-13-77\n", ":1: mode: input should be 'fast' or 'slow', not '2024-13-77'"),
+        ("mode: 2024-01-01\n", ":1: mode: input should be 'fast' or 'slow', not '2024-01-01'"),
+        ("mode: fast\nrate: " + "9" * 5000 + "\n", ":2: a value of 5000 characters"),
+        ("mode: " + "[" * 40 + "]" * 40 + "\n", ":1: more than 20000 values or 32 levels"),
+        (
+            "a: &a [x, x, x, x, x, x, x, x, x, x]\nb: &b [*a, *a, *a, *a, *a, *a, *a, *a, *a, *a]\n"
+            "c: &c [*b, *b, *b, *b, *b, *b, *b, *b, *b, *b]\nd: &d [*c, *c, *c, *c, *c, *c, *c, *c, *c, *c]\n"
+            "e: [*d, *d, *d, *d, *d, *d, *d, *d, *d, *d]\n",
+            "more than 20000 values",
+        ),
+        ("a: &a [*a]\n", "32 levels"),
+        (b"mode: \xff\n", ": not UTF-8 text (byte 6)"),
+        (b"mode: \x00\n", ": not valid YAML"),
+        (b"#" * (MAX_BYTES + 1), f": a configuration file has at most {MAX_BYTES} bytes"),
+    ],
+)
 def test_mistakes(tmp_path, text, message):
     got = error(tmp_path, text)
     assert message in got, got
@@ -130,10 +144,26 @@ def test_files_that_can_not_be_read(tmp_path):
         load(tmp_path, Whole)
 
 
-@pytest.mark.parametrize(("text", "value"), [
-    ("10", 10), ("-3", -3), ("0o17", 15), ("0x1F", 31), ("1e3", 1000.0), (".5", 0.5), ("2.", 2.0), ("true", True),
-    ("~", None),
-    ("'5'", "5"), ("yes", "yes"), ("2024-01-01", "2024-01-01"), ("1e", "1e"), ("0", 0), ("-0.25", -0.25)])
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [
+        ("10", 10),
+        ("-3", -3),
+        ("0o17", 15),
+        ("0x1F", 31),
+        ("1e3", 1000.0),
+        (".5", 0.5),
+        ("2.", 2.0),
+        ("true", True),
+        ("~", None),
+        ("'5'", "5"),
+        ("yes", "yes"),
+        ("2024-01-01", "2024-01-01"),
+        ("1e", "1e"),
+        ("0", 0),
+        ("-0.25", -0.25),
+    ],
+)
 def test_plain_values_are_those_of_yaml_1_2(text, value):
     found = parse(f"a: {text}\n", "text")[0]["a"]
     assert found == value and type(found) is type(value)
@@ -145,13 +175,20 @@ def test_a_byte_order_mark_is_no_text(tmp_path):
     assert load(path, Whole).mode == "fast"
 
 
-@pytest.mark.parametrize(("text", "message"), [
-    ('{"a": 1, "b": {"c": 2, "c": 3}}', "f:1: key 'c' appears twice"),
-    ('{"a": 1,\n"b": 2,\n"a": 3}', "f:3: key 'a' appears twice"),
-    ('{"a": NaN}', "f: NaN is not a number of JSON"), ('[-Infinity]', "f: -Infinity is not a number of JSON"),
-    ('{"a": 1e999}', "f: 1e999 is beyond every number"), ("[" * 200_000, "f: not valid JSON: nested too deeply"),
-    ('{"a":\n1,}', "f:2: not valid JSON: "), ("", "f:1: not valid JSON: expecting value"),
-    ("9" * 10_000, "f: not valid JSON: ")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ('{"a": 1, "b": {"c": 2, "c": 3}}', "f:1: key 'c' appears twice"),
+        ('{"a": 1,\n"b": 2,\n"a": 3}', "f:3: key 'a' appears twice"),
+        ('{"a": NaN}', "f: NaN is not a number of JSON"),
+        ("[-Infinity]", "f: -Infinity is not a number of JSON"),
+        ('{"a": 1e999}', "f: 1e999 is beyond every number"),
+        ("[" * 200_000, "f: not valid JSON: nested too deeply"),
+        ('{"a":\n1,}', "f:2: not valid JSON: "),
+        ("", "f:1: not valid JSON: expecting value"),
+        ("9" * 10_000, "f: not valid JSON: "),
+    ],
+)
 def test_json_that_means_two_things_or_nothing(text, message):
     with pytest.raises(ConfigError) as caught:
         parse_json(text, "f")
@@ -159,7 +196,10 @@ def test_json_that_means_two_things_or_nothing(text, message):
 
 
 def test_json():
-    assert parse_json('{"a": [1, 2.5, null, "x"], "b": {"a": true}}', "f") == {"a": [1, 2.5, None, "x"], "b": {"a": True}}
+    assert parse_json('{"a": [1, 2.5, null, "x"], "b": {"a": true}}', "f") == {
+        "a": [1, 2.5, None, "x"],
+        "b": {"a": True},
+    }
 
 
 def test_parse_gives_the_line_of_every_key():
@@ -176,7 +216,9 @@ def test_validate_without_a_text():
 def test_errors():
     assert issubclass(ConfigError, BanksideError) and (ConfigError.exit_code, CheckFailed.exit_code) == (2, 1)
     assert ToolMissing.exit_code == 3
-    assert nearest("unit", "pam-up", ["pam-pu", "x"]) == "unknown unit 'pam-up'; did you mean 'pam-pu'? (valid: pam-pu, x)"
+    assert (
+        nearest("unit", "pam-up", ["pam-pu", "x"]) == "unknown unit 'pam-up'; did you mean 'pam-pu'? (valid: pam-pu, x)"
+    )
     assert nearest("unit", "zzz", ["pam-pu"]) == "unknown unit 'zzz' (valid: pam-pu)"
     assert nearest("unit", "zzz", []) == "unknown unit 'zzz' (valid: none)"
 
@@ -192,9 +234,19 @@ def read(text):
         return str(told)
 
 
-@pytest.mark.parametrize("text", [path.read_text() for path in sorted(FOLDER.glob("*.yaml"))[:4]] + [
-    "a: '010'\nb: \"1\"\nc: |\n  12\nd: >-\n  e\n", "a: &x [1]\nb: *x\n", "a: \x01", "a:\n\t- b", "[" * 5000,
-    "---", "\n---  # no value\n"])
+@pytest.mark.parametrize(
+    "text",
+    [path.read_text() for path in sorted(FOLDER.glob("*.yaml"))[:4]]
+    + [
+        "a: '010'\nb: \"1\"\nc: |\n  12\nd: >-\n  e\n",
+        "a: &x [1]\nb: *x\n",
+        "a: \x01",
+        "a:\n\t- b",
+        "[" * 5000,
+        "---",
+        "\n---  # no value\n",
+    ],
+)
 def test_both_parsers_read_the_same(text, monkeypatch):
     """Where PyYAML has no libyaml, Python's parser gives the same values, lines and errors."""
     fast = read(text)

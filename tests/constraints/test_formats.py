@@ -39,13 +39,13 @@ def test_aligned_window(io, result, precision, guard):
     """A product at the running exponent has its leading bit in the top place; the sum of all terms does not overflow."""
     for terms in (1, 2, 32, 33, 257):
         window = AlignedWindow(io, precision, guard, terms, result)
-        largest = ((1 << io.precision) - 1)**2
+        largest = ((1 << io.precision) - 1) ** 2
         at_top = largest << window.left if window.left >= 0 else largest >> -window.left
         assert at_top.bit_length() == window.magnitude_bits
         assert terms * at_top < 1 << (window.width - 1)
         # The last bit's weight is that of a product shifted so.
-        product = Fraction(largest) * Fraction(2)**(20 - 2 * (io.bias + io.fraction_bits))
-        assert product == largest * Fraction(2)**(20 + window.unit + window.left)
+        product = Fraction(largest) * Fraction(2) ** (20 - 2 * (io.bias + io.fraction_bits))
+        assert product == largest * Fraction(2) ** (20 + window.unit + window.left)
         # At the lowest exponent the top bit is the smallest normal number of the result or above it.
         assert window.floor >= 0
         assert window.width - 2 + window.floor + window.unit >= 1 - result.bias
@@ -65,10 +65,10 @@ def test_exponential_table(io):
     assert [a - s for a, s in zip(table.values, table.slopes, strict=False)] == table.values[1:]
     assert all(s > 0 for s in table.slopes)  # the chords fall
     for index, value in enumerate(table.values):
-        assert abs(value - 2**(16 - index / 32)) <= 0.5
+        assert abs(value - 2 ** (16 - index / 32)) <= 0.5
     assert abs(table.constant / 2**18 - math.log2(math.e)) <= 2**-19
     # What does not fit is 0 in the format: less than half its smallest number.
-    assert math.exp(-(2**table.integer_bits)) < 2.0**(io.lsb_exponent - 1)
+    assert math.exp(-(2**table.integer_bits)) < 2.0 ** (io.lsb_exponent - 1)
     assert table.fraction_bits > table.index_bits
 
 
@@ -79,5 +79,5 @@ def test_scores_are_subtracted_in_enough_bits(score, io):
     table = ExpTable(io)
     guard = table.difference_guard(score)
     # The larger score is a normal number below 2**(integer_bits + 1), or the difference saturates.
-    last_kept = Fraction(2)**(table.integer_bits - score.fraction_bits - guard)
+    last_kept = Fraction(2) ** (table.integer_bits - score.fraction_bits - guard)
     assert 2 * last_kept <= Fraction(1, 1 << table.fraction_bits) and guard >= 2

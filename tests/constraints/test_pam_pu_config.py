@@ -11,7 +11,10 @@ from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
 def test_presets_are_the_papers():
     """Lanes, buffer and clocks of PAM (MICRO 2025), section 5.2.1 and section 7.1."""
     assert {name: (c.lanes, c.buffer_bytes, c.clock_mhz) for name, c in PRESETS.items() if c.queries == 1} == {
-        "pam-hbm": (16, 512, 666.0), "pam-ddr": (4, 128, 500.0), "pam-ssd": (16, 512, 1000.0)}
+        "pam-hbm": (16, 512, 666.0),
+        "pam-ddr": (4, 128, 500.0),
+        "pam-ssd": (16, 512, 1000.0),
+    }
     for config in PRESETS.values():
         assert (config.format, config.acc_format) == ("fp16", "fp32")
         for dim in (64, 80, 96, 128, 160, 192, 256):
@@ -61,50 +64,67 @@ def test_one_query_stands_in_no_document():
     assert PamPuConfig(queries=1) == PamPuConfig()
 
 
-@pytest.mark.parametrize(("tile_tokens", "score_tiles", "score_format", "expected"), [
-    (16, 1, "fp16", 32), (16, 2, "fp16", 64), (16, 2, "fp32", 128), (5, 1, "bf16", 10)])
+@pytest.mark.parametrize(
+    ("tile_tokens", "score_tiles", "score_format", "expected"),
+    [(16, 1, "fp16", 32), (16, 2, "fp16", 64), (16, 2, "fp32", 128), (5, 1, "bf16", 10)],
+)
 def test_scores_in_the_buffer(tile_tokens, score_tiles, score_format, expected):
-    config = PamPuConfig(lanes=2, score_storage="buffer", tile_tokens=tile_tokens, score_tiles=score_tiles,
-                         score_format=score_format, buffer_bytes=512 + expected % 4)
+    config = PamPuConfig(
+        lanes=2,
+        score_storage="buffer",
+        tile_tokens=tile_tokens,
+        score_tiles=score_tiles,
+        score_format=score_format,
+        buffer_bytes=512 + expected % 4,
+    )
     assert config.score_bytes == expected
     assert config.output_bytes == config.buffer_bytes - config.query_bytes - expected
 
 
 def test_tiles():
     config = PamPuConfig(tile_tokens=5)
-    assert config.tiles(0) == [0] and config.tiles(1) == [1] and config.tiles(5) == [5] and config.tiles(11) == [5, 5, 1]
+    assert (
+        config.tiles(0) == [0] and config.tiles(1) == [1] and config.tiles(5) == [5] and config.tiles(11) == [5, 5, 1]
+    )
     assert config.keeps_scores(config.score_accumulators) and not config.keeps_scores(config.score_accumulators + 1)
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"lanes": 12}, "lanes must be a power of two, not 12"),
-    ({"lanes": 128}, "lanes: input should be less than or equal to 64, not 128"),
-    ({"lanes": 1}, "lanes: input should be greater than or equal to 2, not 1"),
-    ({"lanes": "16"}, "lanes: input should be a valid integer, not '16'"),
-    ({"lane": 16}, "unknown key 'lane'; did you mean 'lanes'?"),
-    ({"format": "fp32"}, "format: input should be 'fp16' or 'bf16', not 'fp32'"),
-    ({"acc_format": "fp8"}, "acc_format: input should be 'fp32', 'fp16' or 'bf16', not 'fp8'"),
-    ({"score_tiles": 3}, "score_tiles: input should be 1 or 2, not 3"),
-    ({"query_bytes": 100}, "query_bytes must be a multiple of the 32 bytes of a beat, not 100"),
-    ({"buffer_bytes": 256}, "buffer_bytes 256 leaves 0 bytes for output; query_bytes 256 and 0 bytes of scores need at "
-                            "least 288"),
-    ({"score_storage": "buffer", "tile_tokens": 1024},
-     "leaves -7936 bytes for output; query_bytes 256 and 8192 bytes of scores need at least 8480"),
-    ({"buffer_bytes": 500}, "buffer_bytes must leave a multiple of 32 bytes for output, not 244"),
-    ({"max_head_dim": 250}, "max_head_dim must be a multiple of lanes (16), not 250"),
-    ({"queries": 9}, "queries: input should be less than or equal to 8, not 9"),
-    ({"queries": 0}, "queries: input should be greater than or equal to 1, not 0"),
-    ({"queries": 3}, "query_bytes must be a multiple of the 96 bytes of a beat of each of 3 queries, not 256"),
-    ({"queries": 8, "score_storage": "buffer"}, "query_bytes 256 and 2048 bytes of scores need at least 2336"),
-    ({"multipliers_per_lane": 2}, "queries must be a multiple of multipliers_per_lane (2), not 1"),
-    ({"multipliers_per_lane": 3, "queries": 3}, "multipliers_per_lane must be a power of two, not 3"),
-    ({"queries": 2, "multipliers_per_lane": 2, "buffer_bytes": 288}, "0 bytes of scores need at least 320"),
-    ({"tile_tokens": 0}, "tile_tokens: input should be greater than or equal to 1, not 0"),
-    ({"clock_mhz": 0}, "clock_mhz: input should be greater than 0, not 0"),
-    ({"clock_mhz": "fast"}, "clock_mhz: input should be a valid number"),
-    ({"guard_bits": 0}, "guard_bits: input should be greater than or equal to 1, not 0"),
-    ({"max_tokens": 1 << 31}, "max_tokens: input should be less than or equal to 1073741824"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"lanes": 12}, "lanes must be a power of two, not 12"),
+        ({"lanes": 128}, "lanes: input should be less than or equal to 64, not 128"),
+        ({"lanes": 1}, "lanes: input should be greater than or equal to 2, not 1"),
+        ({"lanes": "16"}, "lanes: input should be a valid integer, not '16'"),
+        ({"lane": 16}, "unknown key 'lane'; did you mean 'lanes'?"),
+        ({"format": "fp32"}, "format: input should be 'fp16' or 'bf16', not 'fp32'"),
+        ({"acc_format": "fp8"}, "acc_format: input should be 'fp32', 'fp16' or 'bf16', not 'fp8'"),
+        ({"score_tiles": 3}, "score_tiles: input should be 1 or 2, not 3"),
+        ({"query_bytes": 100}, "query_bytes must be a multiple of the 32 bytes of a beat, not 100"),
+        (
+            {"buffer_bytes": 256},
+            "buffer_bytes 256 leaves 0 bytes for output; query_bytes 256 and 0 bytes of scores need at least 288",
+        ),
+        (
+            {"score_storage": "buffer", "tile_tokens": 1024},
+            "leaves -7936 bytes for output; query_bytes 256 and 8192 bytes of scores need at least 8480",
+        ),
+        ({"buffer_bytes": 500}, "buffer_bytes must leave a multiple of 32 bytes for output, not 244"),
+        ({"max_head_dim": 250}, "max_head_dim must be a multiple of lanes (16), not 250"),
+        ({"queries": 9}, "queries: input should be less than or equal to 8, not 9"),
+        ({"queries": 0}, "queries: input should be greater than or equal to 1, not 0"),
+        ({"queries": 3}, "query_bytes must be a multiple of the 96 bytes of a beat of each of 3 queries, not 256"),
+        ({"queries": 8, "score_storage": "buffer"}, "query_bytes 256 and 2048 bytes of scores need at least 2336"),
+        ({"multipliers_per_lane": 2}, "queries must be a multiple of multipliers_per_lane (2), not 1"),
+        ({"multipliers_per_lane": 3, "queries": 3}, "multipliers_per_lane must be a power of two, not 3"),
+        ({"queries": 2, "multipliers_per_lane": 2, "buffer_bytes": 288}, "0 bytes of scores need at least 320"),
+        ({"tile_tokens": 0}, "tile_tokens: input should be greater than or equal to 1, not 0"),
+        ({"clock_mhz": 0}, "clock_mhz: input should be greater than 0, not 0"),
+        ({"clock_mhz": "fast"}, "clock_mhz: input should be a valid number"),
+        ({"guard_bits": 0}, "guard_bits: input should be greater than or equal to 1, not 0"),
+        ({"max_tokens": 1 << 31}, "max_tokens: input should be less than or equal to 1073741824"),
+    ],
+)
 def test_what_can_not_be_built(fields, message):
     with pytest.raises(ConfigError) as caught:
         validate(fields, PamPuConfig, "config")

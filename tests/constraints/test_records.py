@@ -54,25 +54,34 @@ def test_record():
     one.check("here")
     assert record(verilog="// other\nmodule x; endmodule\n").verilog_sha256 == one.verilog_sha256
     assert record(verilog="module y; endmodule\n").verilog_sha256 != one.verilog_sha256
-    own = Measurement.of("sim", "pam-pu", PamPuConfig(), preset="pam-hbm", changes={"lanes": 16}, memory="a/hbm3-5.2.yaml")
+    own = Measurement.of(
+        "sim", "pam-pu", PamPuConfig(), preset="pam-hbm", changes={"lanes": 16}, memory="a/hbm3-5.2.yaml"
+    )
     assert record(own).workload == {"memory": "hbm3-5.2"} and record(own).preset is None
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"kind": "time"}, "kind: input should be 'sim' or 'synth', not 'time'"),
-    ({"config_hash": "xyz"}, "config_hash: string should match pattern"),
-    ({"schema_version": 1}, "schema_version: input should be 2, not 1"),
-    ({"result": {}}, "unknown key 'result'; did you mean 'results'?"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"kind": "time"}, "kind: input should be 'sim' or 'synth', not 'time'"),
+        ({"config_hash": "xyz"}, "config_hash: string should match pattern"),
+        ({"schema_version": 1}, "schema_version: input should be 2, not 1"),
+        ({"result": {}}, "unknown key 'result'; did you mean 'results'?"),
+    ],
+)
 def test_what_is_not_a_record(change, message):
     with pytest.raises(ConfigError) as caught:
         validate(record().model_dump(mode="json") | change, Record, "record.json")
     assert message in str(caught.value), str(caught.value)
 
 
-@pytest.mark.parametrize("change, message", [
-    ({"config_hash": "0" * 16}, "here: config_hash 0{16} does not fit its configuration"),
-    ({"results": {"area_um2": 2.0}}, "here: the results have been edited")])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"config_hash": "0" * 16}, "here: config_hash 0{16} does not fit its configuration"),
+        ({"results": {"area_um2": 2.0}}, "here: the results have been edited"),
+    ],
+)
 def test_a_record_checks_itself(change, message):
     with pytest.raises(RecordError, match=message):
         record().model_copy(update=change).check("here")

@@ -88,7 +88,9 @@ def test_folder_that_can_not_be_made(tmp_path):
     (tmp_path / "file").write_text("")
     with pytest.raises(ConfigError) as caught:
         write_files(tmp_path / "file" / "folder", {"a": "a"})
-    assert str(caught.value).startswith(f"can't write to {tmp_path / 'file' / 'folder'}") and "\n" not in str(caught.value)
+    assert str(caught.value).startswith(f"can't write to {tmp_path / 'file' / 'folder'}") and "\n" not in str(
+        caught.value
+    )
 
 
 def _hold(path, events):
@@ -126,8 +128,7 @@ def test_only_regular_files_are_read(tmp_path):
     """A device has no end, a FIFO may never begin."""
     os.mkfifo(tmp_path / "fifo")
     (tmp_path / "link").symlink_to("/dev/zero")
-    for path, kind in ((tmp_path / "fifo", "a FIFO"), (tmp_path / "link", "a device"),
-                       ("/dev/zero", "a device")):
+    for path, kind in ((tmp_path / "fifo", "a FIFO"), (tmp_path / "link", "a device"), ("/dev/zero", "a device")):
         with pytest.raises(ConfigError, match=f"^{path}: a trace is a regular file, this is {kind}$"):
             read_bytes(path, "a trace", 100)
     with pytest.raises(ConfigError, match=f"^{tmp_path}: is a directory$"):
@@ -180,7 +181,7 @@ def test_a_link_stays_and_its_target_is_written(write, tmp_path):
     target.parent.mkdir()
     link.symlink_to(target)
     other.symlink_to(link)
-    for data in (b"one", b"two"):   # the target is made, then replaced
+    for data in (b"one", b"two"):  # the target is made, then replaced
         write(other, data)
         assert other.is_symlink() and link.is_symlink() and target.read_bytes() == data
     assert {path.name for path in tmp_path.rglob("*")} == {"there", "target", "link", "other"}

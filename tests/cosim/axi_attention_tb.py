@@ -21,17 +21,28 @@ async def jobs(dut):
     dut.rst.value = 1
     Clock(dut.clk, 10, unit="ns").start()
     memory = Memory(JOB["memory_bytes"])
-    memory[0:JOB["memory_bytes"]] = rng.randbytes(JOB["memory_bytes"])
+    memory[0 : JOB["memory_bytes"]] = rng.randbytes(JOB["memory_bytes"])
     slave = AxiSlave(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, target=memory)
     manager = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst)
-    channels = (slave.write_if.aw_channel, slave.write_if.w_channel, slave.write_if.b_channel, slave.read_if.ar_channel,
-                slave.read_if.r_channel, manager.write_if.aw_channel, manager.write_if.w_channel,
-                manager.write_if.b_channel, manager.read_if.ar_channel, manager.read_if.r_channel)
+    channels = (
+        slave.write_if.aw_channel,
+        slave.write_if.w_channel,
+        slave.write_if.b_channel,
+        slave.read_if.ar_channel,
+        slave.read_if.r_channel,
+        manager.write_if.aw_channel,
+        manager.write_if.w_channel,
+        manager.write_if.b_channel,
+        manager.read_if.ar_channel,
+        manager.read_if.r_channel,
+    )
     for number, channel in enumerate(channels):
         if JOB["stalls"]:
             channel.set_pause_generator(pauses(random.Random(f"{JOB['seed']} {number}"), JOB["stalls"]))
-    monitors = {"m_axi": AxiMonitor(JOB["word_bytes"], JOB["burst"], JOB["outstanding"]),
-                "s_axi": AxiMonitor(4, outstanding=2, lite=True)}
+    monitors = {
+        "m_axi": AxiMonitor(JOB["word_bytes"], JOB["burst"], JOB["outstanding"]),
+        "s_axi": AxiMonitor(4, outstanding=2, lite=True),
+    }
     for prefix, monitor in monitors.items():
         cocotb.start_soon(watch(dut, prefix, monitor))
     for _ in range(4):
@@ -42,7 +53,7 @@ async def jobs(dut):
     errors, outputs = [], []
     for job in JOB["jobs"]:
         for place, contents in job["loads"]:
-            memory[place:place + len(contents) // 2] = bytes.fromhex(contents)
+            memory[place : place + len(contents) // 2] = bytes.fromhex(contents)
         before = bytes(memory)
         for address, value in job["writes"]:
             assert (await manager.write(address, value.to_bytes(4, "little"))).resp == AxiResp.OKAY
@@ -62,6 +73,14 @@ async def jobs(dut):
         outputs.append(after[first:end].hex())
         while dut.irq.value:
             await RisingEdge(dut.clk)
-    Path(os.environ["AXI_RESULT"]).write_text(json.dumps({
-        "errors": errors, "outputs": outputs, "moved": monitors["m_axi"].moved, "stalled": monitors["m_axi"].stalled,
-        "violations": [text for monitor in monitors.values() for text in monitor.violations]}))
+    Path(os.environ["AXI_RESULT"]).write_text(
+        json.dumps(
+            {
+                "errors": errors,
+                "outputs": outputs,
+                "moved": monitors["m_axi"].moved,
+                "stalled": monitors["m_axi"].stalled,
+                "violations": [text for monitor in monitors.values() for text in monitor.violations],
+            }
+        )
+    )

@@ -36,7 +36,7 @@ def pauses(rng, probability):
 
 
 async def watch(dut, prefix, monitor):
-    signals = {name[len(prefix) + 1:]: getattr(dut, name) for name in JOB["ports"] if name.startswith(f"{prefix}_")}
+    signals = {name[len(prefix) + 1 :]: getattr(dut, name) for name in JOB["ports"] if name.startswith(f"{prefix}_")}
     small = {name: signal for name, signal in signals.items() if name not in ("rdata", "wdata")}
     while True:
         await RisingEdge(dut.clk)
@@ -59,20 +59,32 @@ async def copies(dut):
     Clock(dut.clk, 10, unit="ns").start()
     contents = rng.randbytes(JOB["memory_bytes"])
     memory = Memory(JOB["memory_bytes"])
-    memory[0:JOB["memory_bytes"]] = contents
+    memory[0 : JOB["memory_bytes"]] = contents
     slave = AxiSlave(AxiBus.from_prefix(dut, "m_axi"), dut.clk, dut.rst, target=memory)
     manager = AxiLiteMaster(AxiLiteBus.from_prefix(dut, "s_axi"), dut.clk, dut.rst)
-    channels = {"aw": slave.write_if.aw_channel, "w": slave.write_if.w_channel, "b": slave.write_if.b_channel,
-                "ar": slave.read_if.ar_channel, "r": slave.read_if.r_channel}
+    channels = {
+        "aw": slave.write_if.aw_channel,
+        "w": slave.write_if.w_channel,
+        "b": slave.write_if.b_channel,
+        "ar": slave.read_if.ar_channel,
+        "r": slave.read_if.r_channel,
+    }
     for name, channel in channels.items():
         if probability := JOB["stalls"].get(name):
             channel.set_pause_generator(pauses(random.Random(f"{JOB['seed']} {name}"), probability))
     if JOB["stalls"].get("lite"):
-        for channel in (manager.write_if.aw_channel, manager.write_if.w_channel, manager.write_if.b_channel,
-                        manager.read_if.ar_channel, manager.read_if.r_channel):
+        for channel in (
+            manager.write_if.aw_channel,
+            manager.write_if.w_channel,
+            manager.write_if.b_channel,
+            manager.read_if.ar_channel,
+            manager.read_if.r_channel,
+        ):
             channel.set_pause_generator(pauses(rng, JOB["stalls"]["lite"]))
-    monitors = {"m_axi": AxiMonitor(JOB["word_bytes"], JOB["burst"], JOB["outstanding"]),
-                "s_axi": AxiMonitor(4, outstanding=2, lite=True)}
+    monitors = {
+        "m_axi": AxiMonitor(JOB["word_bytes"], JOB["burst"], JOB["outstanding"]),
+        "s_axi": AxiMonitor(4, outstanding=2, lite=True),
+    }
     for prefix, monitor in monitors.items():
         cocotb.start_soon(watch(dut, prefix, monitor))
     for _ in range(4):
@@ -114,9 +126,20 @@ async def copies(dut):
     for _ in range(100):
         await RisingEdge(dut.clk)
     assert not dut.irq.value
-    Path(os.environ["AXI_RESULT"]).write_text(json.dumps({
-        **results, "interrupts": interrupts, "before": contents.hex(), "after": bytes(memory).hex(),
-        "axi_violations": sum(len(monitor.violations) for monitor in monitors.values()),
-        "violations": [text for monitor in monitors.values() for text in monitor.violations],
-        "clocks": monitors["m_axi"].clock, "moved": monitors["m_axi"].moved, "stalled": monitors["m_axi"].stalled,
-        "most": monitors["m_axi"].most, "lite": monitors["s_axi"].moved}))
+    Path(os.environ["AXI_RESULT"]).write_text(
+        json.dumps(
+            {
+                **results,
+                "interrupts": interrupts,
+                "before": contents.hex(),
+                "after": bytes(memory).hex(),
+                "axi_violations": sum(len(monitor.violations) for monitor in monitors.values()),
+                "violations": [text for monitor in monitors.values() for text in monitor.violations],
+                "clocks": monitors["m_axi"].clock,
+                "moved": monitors["m_axi"].moved,
+                "stalled": monitors["m_axi"].stalled,
+                "most": monitors["m_axi"].most,
+                "lite": monitors["s_axi"].moved,
+            }
+        )
+    )

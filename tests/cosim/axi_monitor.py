@@ -4,9 +4,12 @@ from collections import deque
 
 #: Channels with the way of their payload, and members that make up the payload.
 CHANNELS = {
-    "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "qos"), "w": ("data", "strb", "last"),
-    "b": ("id", "resp"), "ar": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "qos"),
-    "r": ("id", "data", "resp", "last")}
+    "aw": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "qos"),
+    "w": ("data", "strb", "last"),
+    "b": ("id", "resp"),
+    "ar": ("id", "addr", "len", "size", "burst", "lock", "cache", "prot", "qos"),
+    "r": ("id", "data", "resp", "last"),
+}
 
 
 class AxiMonitor:
@@ -28,9 +31,9 @@ class AxiMonitor:
         self.clock = 0
         self._before: dict[str, tuple] = {}
         self._lengths = {"aw": deque(), "ar": deque()}  # bursts whose words are not complete
-        self._words = {"w": 0, "r": 0}                  # words of W that no accepted address has; of the burst on R
-        self._ends: deque = deque()                     # lengths of bursts by W, whose address has not come
-        self._answers = 0                               # writes with address and words that B has not answered
+        self._words = {"w": 0, "r": 0}  # words of W that no accepted address has; of the burst on R
+        self._ends: deque = deque()  # lengths of bursts by W, whose address has not come
+        self._answers = 0  # writes with address and words that B has not answered
         self._open = {"aw": 0, "ar": 0}
 
     def _wrong(self, text):

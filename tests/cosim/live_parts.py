@@ -36,7 +36,8 @@ def pam_part():
     """The smallest ``pam-pu``. One result of it can be wrong: ``+wrong=NUMBER``."""
     part = part_of("pam-pu")
     config = part.config
-    around = WRONG.format(command=config.command_layout.bits - 1, beat=config.beat_layout.bits - 1,
-                          result=config.result_layout.bits - 1)
+    around = WRONG.format(
+        command=config.command_layout.bits - 1, beat=config.beat_layout.bits - 1, result=config.result_layout.bits - 1
+    )
     text = part.verilog.replace("module pam_pu(", "module pam_pu_right(", 1) + around
     return Part(config, text, part.module, part.latency)

@@ -22,10 +22,15 @@ def with_planted(verilog: str, count: int = 4) -> str:
     for module_end in [match.start() for match in _MODULE.finditer(verilog)]:
         for number, place in enumerate((places[at] for at in chosen), 1):
             if end <= place.start() < module_end:
-                pieces += [verilog[end:place.start()], f"{place[1]}{PLANTED} == {number} ? ~({place[2]}) : ({place[2]});"]
+                pieces += [
+                    verilog[end : place.start()],
+                    f"{place[1]}{PLANTED} == {number} ? ~({place[2]}) : ({place[2]});",
+                ]
                 end, there = place.end(), True
         if there:
-            pieces += [verilog[end:module_end],
-                       f'  integer {PLANTED};\n  initial if (!$value$plusargs("{PLANTED}=%d", {PLANTED})) {PLANTED} = 0;\n']
+            pieces += [
+                verilog[end:module_end],
+                f'  integer {PLANTED};\n  initial if (!$value$plusargs("{PLANTED}=%d", {PLANTED})) {PLANTED} = 0;\n',
+            ]
             end, there = module_end, False
     return "".join([*pieces, verilog[end:]])

@@ -24,13 +24,16 @@ def channel(*more):
 
 
 @pytest.mark.xdist_group("aim")
-@pytest.mark.parametrize("more", [
-    pytest.param(("buffering=ping-pong", "acc_format=bf16", "depth=4"), id="narrow"),
-    pytest.param(("buffering=ping-pong",), id="ping-pong", marks=pytest.mark.slow),
-    pytest.param((), id="single", marks=pytest.mark.slow),
-    pytest.param(("registers=8", "format=fp16", "activations=gelu,sigmoid"), id="fp16", marks=pytest.mark.slow),
-    pytest.param(("registers=8", "buffering=ping-pong"), id="registers", marks=pytest.mark.slow),
-])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(("buffering=ping-pong", "acc_format=bf16", "depth=4"), id="narrow"),
+        pytest.param(("buffering=ping-pong",), id="ping-pong", marks=pytest.mark.slow),
+        pytest.param((), id="single", marks=pytest.mark.slow),
+        pytest.param(("registers=8", "format=fp16", "activations=gelu,sigmoid"), id="fp16", marks=pytest.mark.slow),
+        pytest.param(("registers=8", "buffering=ping-pong"), id="registers", marks=pytest.mark.slow),
+    ],
+)
 def test_channel_bit_for_bit(more):
     """All commands with all kinds of data, without and with stalls, with outputs that wait to be asked, and from random
     registers and memories, with resets in the middle of the work; then a product of a matrix: a column access a clock but
@@ -40,8 +43,9 @@ def test_channel_bit_for_bit(more):
     for options in ({}, {"stalls": 0.35}, {"stalls": 0.1, "lazy": True}):
         outcome = aim_channel.simulate(config, text, aim_channel.stress(config, rng, 12), **options)
         assert outcome.mismatches == 0, outcome.first_mismatch
-    outcome = aim_channel.simulate(config, text, aim_channel.stress(config, rng, 6), stalls=0.2, power_up="random",
-                                   resets=3)
+    outcome = aim_channel.simulate(
+        config, text, aim_channel.stress(config, rng, 6), stalls=0.2, power_up="random", resets=3
+    )
     assert outcome.mismatches == 0, outcome.first_mismatch
     weights, inputs = (aim_channel.numbers(config.fmt, shape, "normal", rng) for shape in ((4, 32), (32,)))
     steps = [aim_channel.gemv(config, np.tile(weights, (rounds, 1)), inputs) for rounds in (8, 16, 64)]
@@ -74,8 +78,19 @@ def test_channel_command_line(buffering, capsys, tmp_path, monkeypatch):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
     words = [word for key in TINY for word in ("--set", key)]
-    command = ["sim", "aim-channel", *words, "--registers", "2", "--buffering", buffering, "--tokens", "64",
-               "--head-dim", "16"]
+    command = [
+        "sim",
+        "aim-channel",
+        *words,
+        "--registers",
+        "2",
+        "--buffering",
+        buffering,
+        "--tokens",
+        "64",
+        "--head-dim",
+        "16",
+    ]
     assert main(command) == 0
     assert "bit-exact" in capsys.readouterr().out
     assert main([*command, "--json"]) == 0
@@ -91,9 +106,17 @@ def test_channel_command_line(buffering, capsys, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("aim")
-@pytest.mark.parametrize(("unit", "preset"), [
-    ("aim-channel", "aim"), ("aim-channel", "aim-ping-pong"), ("aim-channel", "cent"), ("aim-channel", "aim-fp16"),
-    ("pim-hub", "lol-pim"), ("pim-hub", "lol-pim-fp16")])
+@pytest.mark.parametrize(
+    ("unit", "preset"),
+    [
+        ("aim-channel", "aim"),
+        ("aim-channel", "aim-ping-pong"),
+        ("aim-channel", "cent"),
+        ("aim-channel", "aim-fp16"),
+        ("pim-hub", "lol-pim"),
+        ("pim-hub", "lol-pim-fp16"),
+    ],
+)
 def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
     """The whole bench on a whole channel or hub. The cycles are those of the pages."""
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
@@ -103,7 +126,12 @@ def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
     assert result["mismatches"] == 0
     if unit == "pim-hub":
         assert {op: c["cycles"] for op, c in result["commands"].items()} == {
-            "SOFTMAX": 157, "LAYERNORM": 207, "RMSNORM": 142, "EWADD": 84, "GPR_MUL": 84}
+            "SOFTMAX": 157,
+            "LAYERNORM": 207,
+            "RMSNORM": 142,
+            "EWADD": 84,
+            "GPR_MUL": 84,
+        }
         return
     works = {name: (work["ideal_cycles"], work["cycles"]) for name, work in result["works"].items()}
     if preset == "aim-ping-pong":
@@ -114,10 +142,15 @@ def test_published_size(unit, preset, capsys, tmp_path, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("aim")
-@pytest.mark.parametrize("more", [
-    pytest.param(["format=bf16"], id="bf16"), pytest.param(["format=fp16"], id="fp16"),
-    pytest.param(["banks=8", "bank_ports=1", "register_ports=2"], id="banks"),
-    pytest.param(["banks=2", "bank_ports=1"], id="one port")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        pytest.param(["format=bf16"], id="bf16"),
+        pytest.param(["format=fp16"], id="fp16"),
+        pytest.param(["banks=8", "bank_ports=1", "register_ports=2"], id="banks"),
+        pytest.param(["banks=2", "bank_ports=1"], id="one port"),
+    ],
+)
 def test_hub_bit_for_bit(more):
     """Every command on vectors of several lengths, the EPU beside transfers, all kinds of data, stalls, random registers
     and resets; with one memory of two ports, and with banks."""
@@ -125,10 +158,16 @@ def test_hub_bit_for_bit(more):
     config, text = selection.config, verilog(selection)
     rng = np.random.default_rng(1)
     vectors = [(op, n) for op in ("SOFTMAX", "LAYERNORM", "RMSNORM") for n in (1, 3, 4, 100)]
-    episodes = [pim_hub.vector_steps(config, op, aim_channel.numbers(config.fmt, (n,), "normal", rng)) for op, n in vectors]
-    for block, options in ((episodes, {}), ([pim_hub.overlapped_steps(config, rng)], {}),
-                           (pim_hub.stress(config, rng, 12), {}), (pim_hub.stress(config, rng, 12), {"stalls": 0.35}),
-                           (pim_hub.stress(config, rng, 6), {"stalls": 0.1, "lazy": True}),
-                           (pim_hub.stress(config, rng, 6), {"stalls": 0.2, "power_up": "random", "resets": 3})):
+    episodes = [
+        pim_hub.vector_steps(config, op, aim_channel.numbers(config.fmt, (n,), "normal", rng)) for op, n in vectors
+    ]
+    for block, options in (
+        (episodes, {}),
+        ([pim_hub.overlapped_steps(config, rng)], {}),
+        (pim_hub.stress(config, rng, 12), {}),
+        (pim_hub.stress(config, rng, 12), {"stalls": 0.35}),
+        (pim_hub.stress(config, rng, 6), {"stalls": 0.1, "lazy": True}),
+        (pim_hub.stress(config, rng, 6), {"stalls": 0.2, "power_up": "random", "resets": 3}),
+    ):
         outcome = pim_hub.simulate(config, text, block, **options)
         assert outcome.mismatches == 0, outcome.first_mismatch

@@ -43,10 +43,20 @@ def bankside(tmp_path, monkeypatch, capsys):
 
 def test_payloads_are_packed_and_unpacked():
     rng = np.random.default_rng(0)
-    fields = [Operand(float_format("e4m3")), Operand(FP16, 3), Operand(IntegerFormat(7, True)), Operand(FP32),
-              Operand(IntegerFormat(64, False))]
-    columns = [rng.integers(0, 256, 50), rng.integers(0, 65536, (50, 3)), rng.integers(-64, 64, 50),
-               rng.integers(0, 1 << 32, 50), rng.integers(-(1 << 62), 1 << 62, 50)]
+    fields = [
+        Operand(float_format("e4m3")),
+        Operand(FP16, 3),
+        Operand(IntegerFormat(7, True)),
+        Operand(FP32),
+        Operand(IntegerFormat(64, False)),
+    ]
+    columns = [
+        rng.integers(0, 256, 50),
+        rng.integers(0, 65536, (50, 3)),
+        rng.integers(-64, 64, 50),
+        rng.integers(0, 1 << 32, 50),
+        rng.integers(-(1 << 62), 1 << 62, 50),
+    ]
     layout = operand_layout({f"f{n}": field for n, field in enumerate(fields)})
     payload = layout.pack({f"f{n}": column for n, column in enumerate(columns)})
     assert payload.shape == (50, -(-(8 + 48 + 7 + 32 + 64) // 8))
@@ -62,20 +72,34 @@ def test_all_operands_where_they_are_few():
     assert len({(x, y) for x, y in zip(a.tolist(), b.tolist(), strict=True)}) == 1 << 16
 
 
-@pytest.mark.parametrize("words", [
-    ("fp-add", "--format", "e4m3"), ("fp-mul", "--format", "e4m3", "--set", "depth=2"),
-    ("fp-dot", "--preset", "fp16-accumulate", "--set", "lanes=4", "--count", "3000"),
-    ("fp-div", "--format", "e5m2", "--variant", "iterative"), ("fp-exp", "--format", "e4m3"),
-    ("fp-compare", "--format", "e3m2"), ("fp-convert", "--format", "i8", "--set", "target=e4m3"),
-    ("fp-vector", "--variant", "mac", "--format", "e4m3", "--set", "lanes=2", "--count", "2000")], ids=" ".join)
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("fp-add", "--format", "e4m3"),
+        ("fp-mul", "--format", "e4m3", "--set", "depth=2"),
+        ("fp-dot", "--preset", "fp16-accumulate", "--set", "lanes=4", "--count", "3000"),
+        ("fp-div", "--format", "e5m2", "--variant", "iterative"),
+        ("fp-exp", "--format", "e4m3"),
+        ("fp-compare", "--format", "e3m2"),
+        ("fp-convert", "--format", "i8", "--set", "target=e4m3"),
+        ("fp-vector", "--variant", "mac", "--format", "e4m3", "--set", "lanes=2", "--count", "2000"),
+    ],
+    ids=" ".join,
+)
 def test_unit_is_bit_exact(bankside, words):
     code, out, err = bankside("sim", *words, "--json")
     result = json.loads(out)
     assert code == 0 and result["mismatches"] == 0 and result["differences"] == [] and result["record"]
     assert result["vectors"] == result["runs"]["full_rate"]["vectors"] or "accumulate" in words[2]
-    selection = select(words[0], preset=words[2] if words[1] == "--preset" else None,
-                       sets=[f"{k[2:]}={v}" if k != "--set" else v for k, v in zip(words[1::2], words[2::2], strict=True)
-                             if k in ("--format", "--variant", "--set")])
+    selection = select(
+        words[0],
+        preset=words[2] if words[1] == "--preset" else None,
+        sets=[
+            f"{k[2:]}={v}" if k != "--set" else v
+            for k, v in zip(words[1::2], words[2::2], strict=True)
+            if k in ("--format", "--variant", "--set")
+        ],
+    )
     assert result["config_hash"] == selection.config_hash
     if "iterative" not in words and "accumulate" not in words[2]:
         assert result["latency_cycles"] == selection.config.depth and result["items_per_cycle"] == 1
@@ -95,8 +119,10 @@ def test_differences_are_listed_and_counted(bankside, tmp_path):
     code, out, err = bankside("sim", "fp-add", "--vectors", "v.txt", "--json")
     result = json.loads(out)
     assert code == 1 and result["mismatches"] == 2 and result["record"] is None
-    assert result["differences"] == ["full_rate: a=0001 b=0001: result 0002, expected 0003",
-                                     "full_rate: a=7BFF b=7BFF: result 7C00, expected 7BFF"]
+    assert result["differences"] == [
+        "full_rate: a=0001 b=0001: result 0002, expected 0003",
+        "full_rate: a=7BFF b=7BFF: result 7C00, expected 7BFF",
+    ]
     assert err.splitlines()[-1] == f"bankside: 2 of 8 results differ; first: {result['first_mismatch']}"
     text = bankside("sim", "fp-add", "--vectors", "v.txt")[1]
     assert "2 DIFFER" in text and "expected 0003" in text
@@ -134,20 +160,29 @@ def test_bad_vectors_are_told(bankside, tmp_path, name):
     assert code == 2 and out == "" and re.fullmatch(f"bankside: {pattern}", err.splitlines()[-1]), err
 
 
-@pytest.mark.parametrize(("words", "pattern"), [
-    ("sim fp-add --tokens 3", r"sim fp-add takes no --tokens \(valid: --vectors, --count\)"),
-    ("sim pam-pu --vectors x", r"sim pam-pu takes no --vectors \(valid: --memory, --tokens, --head-dim\)"),
-    ("sim fp-dot --vectors x", r"x: files of vectors are for operators of single numbers with one result"),
-    ("gen fp-mul --format fp17", r".*unknown format 'fp17'; did you mean 'fp16'\?.* eEmF with E in 2..11 and F in 1..27.*"),
-    ("gen fp-mul --set depth=65", r".*depth: .*64, not 65"),
-    ("gen fp-div --variant radix", r".*variant: .*'pipelined' or 'iterative', not 'radix'"),
-    ("gen fp-convert --format i16 --set target=u8", r".*format and target must not both be integers, not i16 and u8.*"),
-    ("gen fp-convert --format i99", r".*integers must have 2..64 bits, not 99.*"),
-    ("gen fp-dot --variant accumulate", r".*depth must be 1 or more with variant accumulate.*"),
-    ("gen fp-activation --set entries=100", r".*entries must be a power of two, not 100.*"),
-    ("gen pam-pu --variant x", r".*unknown key 'variant'.*"),
-    ("synth fq-*", r"unknown unit 'fq-\*'.*"),
-])
+@pytest.mark.parametrize(
+    ("words", "pattern"),
+    [
+        ("sim fp-add --tokens 3", r"sim fp-add takes no --tokens \(valid: --vectors, --count\)"),
+        ("sim pam-pu --vectors x", r"sim pam-pu takes no --vectors \(valid: --memory, --tokens, --head-dim\)"),
+        ("sim fp-dot --vectors x", r"x: files of vectors are for operators of single numbers with one result"),
+        (
+            "gen fp-mul --format fp17",
+            r".*unknown format 'fp17'; did you mean 'fp16'\?.* eEmF with E in 2..11 and F in 1..27.*",
+        ),
+        ("gen fp-mul --set depth=65", r".*depth: .*64, not 65"),
+        ("gen fp-div --variant radix", r".*variant: .*'pipelined' or 'iterative', not 'radix'"),
+        (
+            "gen fp-convert --format i16 --set target=u8",
+            r".*format and target must not both be integers, not i16 and u8.*",
+        ),
+        ("gen fp-convert --format i99", r".*integers must have 2..64 bits, not 99.*"),
+        ("gen fp-dot --variant accumulate", r".*depth must be 1 or more with variant accumulate.*"),
+        ("gen fp-activation --set entries=100", r".*entries must be a power of two, not 100.*"),
+        ("gen pam-pu --variant x", r".*unknown key 'variant'.*"),
+        ("synth fq-*", r"unknown unit 'fq-\*'.*"),
+    ],
+)
 def test_wrong_options_are_told(bankside, words, pattern):
     code, out, err = bankside(*words.split())
     assert code == 2 and re.fullmatch(f"bankside: {pattern}", err.splitlines()[-1]), err
@@ -156,7 +191,9 @@ def test_wrong_options_are_told(bankside, words, pattern):
 def test_synthesis_of_many_units(bankside):
     code, out, _ = bankside("synth", "fp-co*", "--format", "e3m2", "--effort", "area", "--json", "--dry-run")
     chosen = json.loads(out)["selections"]
-    assert code == 0 and any(text.startswith("fp-compare") for text in chosen) and any("fp-convert" in t for t in chosen)
+    assert (
+        code == 0 and any(text.startswith("fp-compare") for text in chosen) and any("fp-convert" in t for t in chosen)
+    )
     code, out, _ = bankside("synth", "fp-comp*", "--preset", "fp16", "--effort", "area")
     lines = out.splitlines()
     assert code == 0 and lines[0] == "generic, effort area" and lines[2].split()[:2] == ["fp-compare", "fp16"]

@@ -20,14 +20,7 @@ from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
 from bankside.cosim.build import build_model, simulator_environment, without_initial_values
-from bankside.gen.blocks.axi import (
-    AxiLiteRegisters,
-    AxiLiteSignature,
-    AxiMemoryPort,
-    Field,
-    bus_ports,
-    request_layout,
-)
+from bankside.gen.blocks.axi import AxiLiteRegisters, AxiLiteSignature, AxiMemoryPort, Field, bus_ports, request_layout
 from bankside.gen.blocks.stream import StreamFIFO
 
 from .axi_monitor import CHANNELS, AxiMonitor
@@ -54,8 +47,9 @@ class Copier(wiring.Component):
     def __init__(self, **parameters):
         self.port = AxiMemoryPort(address_bits=64, length_bits=32, **parameters)
         self.registers = AxiLiteRegisters(REGISTERS, address_bits=8, interrupts={"event": "enable"})
-        super().__init__({"m_axi": Out(self.port.m_axi.signature), "s_axi": In(AxiLiteSignature(address_bits=8)),
-                          "irq": Out(1)})
+        super().__init__(
+            {"m_axi": Out(self.port.m_axi.signature), "s_axi": In(AxiLiteSignature(address_bits=8)), "irq": Out(1)}
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -83,8 +77,10 @@ class Copier(wiring.Component):
             registers.event_set.eq(port.write_status.valid),
         ]
         with m.If(port.write_status.valid):
-            m.d.sync += [registers.done.eq(registers.done + 1),
-                         registers.failed.eq(registers.failed + port.write_status.p.error)]
+            m.d.sync += [
+                registers.done.eq(registers.done + 1),
+                registers.failed.eq(registers.failed + port.write_status.p.error),
+            ]
         with m.If(port.read_data.valid & port.read_data.ready):
             m.d.sync += registers.bad_words.eq(registers.bad_words + port.read_data.p.error)
         return m
@@ -95,11 +91,23 @@ def simulate(folder, job, **parameters):
     dut = Copier(**parameters)
     ports = bus_ports(dut)
     text = verilog.convert(dut, name="copier", ports=ports, emit_src=False, strip_internal_attrs=True)
-    job |= {"registers": {field.name: field.offset for field in REGISTERS}, "nowhere": 0x80, "limit": 50_000,
-            "memory_bytes": MEMORY_BYTES, "word_bytes": parameters["data_bits"] // 8, "burst": parameters["burst"],
-            "outstanding": parameters["outstanding"]}
-    return simulate_buses(folder, text, "copier", {name: (len(value), way.name) for name, (value, way) in ports.items()},
-                          "axi_copy_tb", job)
+    job |= {
+        "registers": {field.name: field.offset for field in REGISTERS},
+        "nowhere": 0x80,
+        "limit": 50_000,
+        "memory_bytes": MEMORY_BYTES,
+        "word_bytes": parameters["data_bits"] // 8,
+        "burst": parameters["burst"],
+        "outstanding": parameters["outstanding"],
+    }
+    return simulate_buses(
+        folder,
+        text,
+        "copier",
+        {name: (len(value), way.name) for name, (value, way) in ports.items()},
+        "axi_copy_tb",
+        job,
+    )
 
 
 def simulate_buses(folder, text, top, ports, bench_module, job):
@@ -119,11 +127,18 @@ def simulate_buses(folder, text, top, ports, bench_module, job):
     env = simulator_environment()
     env |= {
         "PATH": env["PATH"] + os.pathsep + str(config.libs_dir),
-        "PYTHONPATH": os.pathsep.join([str(HERE), *(p for p in sys.path if p)]), "PYGPI_PYTHON_BIN": sys.executable,
-        "GPI_USERS": f"{find_libpython()};{config.pygpi_entry_point()}", "COCOTB_TOPLEVEL": "bench",
-        "COCOTB_TEST_MODULES": bench_module, "TOPLEVEL_LANG": "verilog", "COCOTB_RANDOM_SEED": str(job["seed"]),
-        "COCOTB_RESULTS_FILE": str(folder / "results.xml"), "COCOTB_LOG_LEVEL": "WARNING",
-        "AXI_JOB": str(folder / "job.json"), "AXI_RESULT": str(folder / "result.json")}
+        "PYTHONPATH": os.pathsep.join([str(HERE), *(p for p in sys.path if p)]),
+        "PYGPI_PYTHON_BIN": sys.executable,
+        "GPI_USERS": f"{find_libpython()};{config.pygpi_entry_point()}",
+        "COCOTB_TOPLEVEL": "bench",
+        "COCOTB_TEST_MODULES": bench_module,
+        "TOPLEVEL_LANG": "verilog",
+        "COCOTB_RANDOM_SEED": str(job["seed"]),
+        "COCOTB_RESULTS_FILE": str(folder / "results.xml"),
+        "COCOTB_LOG_LEVEL": "WARNING",
+        "AXI_JOB": str(folder / "job.json"),
+        "AXI_RESULT": str(folder / "result.json"),
+    }
     command = [str(model / "bench"), "+verilator+rand+reset+2", f"+verilator+seed+{job['seed'] + 1}"]
     done = subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True)
     assert (folder / "results.xml").exists(), done.stdout[-2000:] + done.stderr[-2000:]
@@ -139,8 +154,10 @@ def some_copies(rng, count, size, most_words):
     """Sources in the lower half of the memory, destinations in the upper half, often across 4 KiB and into bad ranges."""
     for number in range(count):
         offset = rng.randrange(size)
-        source, destination = (rng.choice([near, rng.randrange(0, 0x18000)]) // size * size + offset
-                               for near in (0x8000 - 2 * size, 0x8000 + size))
+        source, destination = (
+            rng.choice([near, rng.randrange(0, 0x18000)]) // size * size + offset
+            for near in (0x8000 - 2 * size, 0x8000 + size)
+        )
         words = 0 if number % 7 == 3 else rng.choice([1, 2, rng.randrange(1, most_words)])
         yield source, destination + 0x2_0000, max(0, words * size - rng.randrange(size)) if words else 0
 
@@ -163,7 +180,7 @@ def check(folder, stalls, seed, *, count=24, **parameters):
             if any(low < target + end - first and target < high for low, high in BAD):
                 fails = True
                 continue
-            memory[target:target + end - first] = bytes(end - first) if bad else memory[first:end]
+            memory[target : target + end - first] = bytes(end - first) if bad else memory[first:end]
         failed += fails
     assert got["axi_violations"] == 0, got["violations"][:5]
     assert bytes(memory).hex() == got["after"]
@@ -196,26 +213,30 @@ B = {"bvalid": 1, "bready": 1}
 R = {"rvalid": 1, "rready": 1}
 
 
-@pytest.mark.parametrize(("steps", "violation"), [
-    ([AW, W, {**W, "wlast": 1}, B], None),
-    ([W, {**W, "wlast": 1}, AW, B], None),
-    ([{**AW, "awready": 0}, AW, {**AR, **W}, {**W, **R, "wlast": 1}, {**R, "rlast": 1, **B}], None),
-    ([{**AW, "awready": 0}, {}], "aw was withdrawn"),
-    ([{**AR, "arready": 0}, {**AR, "araddr": 0}], "ar changed while it was stalled"),
-    ([{**W, "wready": 0}, {**W, "wstrb": 1}], "w changed while it was stalled"),
-    ([{**AR, "araddr": 0xFF8}], "ar has a burst of 2 words at 0xff8, across 4 KiB"),
-    ([{**AR, "araddr": 0, "arlen": 4}], "ar has a burst of 5 words"),
-    ([{**AR, "arsize": 2}], "ar has a burst of another kind"),
-    ([AR, AR, AR], "ar has 3 bursts under way"),
-    ([AW, {**W, "wlast": 1}], "a burst has 1 words, and its address says 2"),
-    ([AW, W, W, W], "a burst has words without an end"),
-    ([AW, W, B], "B answers no write"),
-    ([W, {**W, "wlast": 1}, B], "B answers no write"),
-    ([AW, W, {**W, **B, "wlast": 1}], "B answers no write"),
-    ([R], "R answers no read"),
-    ([AR, {**R, "rlast": 1}], "rlast is not at the last word"),
-    ([AR, R, R], "rlast is not at the last word"),
-], ids=lambda value: value if isinstance(value, str) else "")
+@pytest.mark.parametrize(
+    ("steps", "violation"),
+    [
+        ([AW, W, {**W, "wlast": 1}, B], None),
+        ([W, {**W, "wlast": 1}, AW, B], None),
+        ([{**AW, "awready": 0}, AW, {**AR, **W}, {**W, **R, "wlast": 1}, {**R, "rlast": 1, **B}], None),
+        ([{**AW, "awready": 0}, {}], "aw was withdrawn"),
+        ([{**AR, "arready": 0}, {**AR, "araddr": 0}], "ar changed while it was stalled"),
+        ([{**W, "wready": 0}, {**W, "wstrb": 1}], "w changed while it was stalled"),
+        ([{**AR, "araddr": 0xFF8}], "ar has a burst of 2 words at 0xff8, across 4 KiB"),
+        ([{**AR, "araddr": 0, "arlen": 4}], "ar has a burst of 5 words"),
+        ([{**AR, "arsize": 2}], "ar has a burst of another kind"),
+        ([AR, AR, AR], "ar has 3 bursts under way"),
+        ([AW, {**W, "wlast": 1}], "a burst has 1 words, and its address says 2"),
+        ([AW, W, W, W], "a burst has words without an end"),
+        ([AW, W, B], "B answers no write"),
+        ([W, {**W, "wlast": 1}, B], "B answers no write"),
+        ([AW, W, {**W, **B, "wlast": 1}], "B answers no write"),
+        ([R], "R answers no read"),
+        ([AR, {**R, "rlast": 1}], "rlast is not at the last word"),
+        ([AR, R, R], "rlast is not at the last word"),
+    ],
+    ids=lambda value: value if isinstance(value, str) else "",
+)
 def test_monitor(steps, violation):
     """It accepts what the rules allow, and names each violation."""
     monitor = AxiMonitor(8, burst=4, outstanding=2)

@@ -40,8 +40,14 @@ def test_errors_resets_and_late_answers(unit):
     outcome = simulate(config, text, every_error(config), stalls=0.2)
     assert outcome.mismatches == 0, outcome.first_mismatch
     assert set(outcome.codes) == set(DecodeError)
-    outcome = simulate(config, text, random_episodes(config, np.random.default_rng(8), 20, damage=0.3), stalls=0.2,
-                       power_up="random", resets=3)
+    outcome = simulate(
+        config,
+        text,
+        random_episodes(config, np.random.default_rng(8), 20, damage=0.3),
+        stalls=0.2,
+        power_up="random",
+        resets=3,
+    )
     assert outcome.mismatches == 0, outcome.first_mismatch
     outcome = late_answers(config, text)
     assert outcome.mismatches == 0, outcome.first_mismatch
@@ -72,11 +78,27 @@ def test_wrong_expectations_are_reported(unit, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("cent-decoder")
-@pytest.mark.parametrize("sets", [
-    ["micro_ops=true"], ["blocking=none"], ["blocking=paper", "buffer_banks=4", "position_bits=8"],
-    ["channels=32", "banks=16", "lanes=32", "rows=16384", "slots=2048", "registers=32", "devices=256", "columns=64",
-     "program_words=16384", "buffer_banks=1"],
-    ["channels=1", "columns=1", "banks=1", "functions=3", "slots=5", "rows=1", "lanes=1", "micro_ops=true"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ["micro_ops=true"],
+        ["blocking=none"],
+        ["blocking=paper", "buffer_banks=4", "position_bits=8"],
+        [
+            "channels=32",
+            "banks=16",
+            "lanes=32",
+            "rows=16384",
+            "slots=2048",
+            "registers=32",
+            "devices=256",
+            "columns=64",
+            "program_words=16384",
+            "buffer_banks=1",
+        ],
+        ["channels=1", "columns=1", "banks=1", "functions=3", "slots=5", "rows=1", "lanes=1", "micro_ops=true"],
+    ],
+)
 def test_other_configurations(sets):
     selection = select("cent-decoder", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)

@@ -48,9 +48,12 @@ def test_block_at_the_width_of_the_channels(monkeypatch):
     config = wide(2)
     text = text_of("cent-device", config)
     shape = {"hidden": 256, "heads": 4, "kv_heads": 2, "head_dim": 64, "ffn": 704, "tokens": 1, "past": 95}
-    for more, least, options in (({}, 0.02, {"memory": load_memory("gddr6-aim")}), ({"maximum": True}, 0.02, {}),
-                                 ({"score_range": 60.0}, 0.05, {"stalls": 0.35}),
-                                 ({"score_range": 60.0, "maximum": True}, 0.05, {})):
+    for more, least, options in (
+        ({}, 0.02, {"memory": load_memory("gddr6-aim")}),
+        ({"maximum": True}, 0.02, {}),
+        ({"score_range": 60.0}, 0.05, {"stalls": 0.35}),
+        ({"score_range": 60.0, "maximum": True}, 0.05, {}),
+    ):
         session = Session(config, LlamaBlock(**shape, **more), np.random.default_rng(1))
         outcome = simulate(session, text, **options)
         assert outcome.mismatches == 0, outcome.first_mismatch
@@ -86,8 +89,11 @@ def test_device_alone_with_a_port():
 def test_four_devices():
     """A block over four devices, and random transfers with broadcasts to one, two and three of them."""
     text, between = text_of("cent-device", SMALL), wires(4)
-    session = Session(SMALL, LlamaBlock(devices=4, hidden=16, heads=4, kv_heads=4, head_dim=8, ffn=16, tokens=1, past=2),
-                      np.random.default_rng(1))
+    session = Session(
+        SMALL,
+        LlamaBlock(devices=4, hidden=16, heads=4, kv_heads=4, head_dim=8, ffn=16, tokens=1, past=2),
+        np.random.default_rng(1),
+    )
     outcome = simulate(session, text, wires=between, stalls=0.35)
     assert outcome.mismatches == 0, outcome.first_mismatch
     assert error(outcome, session.decoded[0]) < 0.03
@@ -99,10 +105,14 @@ def test_four_devices():
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("devices")
-@pytest.mark.parametrize(("old", "new"), [
-    ("self.idle.eq(self.ready & ~port.sending)", "self.idle.eq(self.ready)"),
-    ("receiving.eq(self.command.op == PortOp.RECV_CXL)", "receiving.eq(0)"),
-], ids=["does-not-wait-for-reads", "does-not-wait-for-transfers"])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("self.idle.eq(self.ready & ~port.sending)", "self.idle.eq(self.ready)"),
+        ("receiving.eq(self.command.op == PortOp.RECV_CXL)", "receiving.eq(0)"),
+    ],
+    ids=["does-not-wait-for-reads", "does-not-wait-for-transfers"],
+)
 def test_planted_error_in_the_engine_is_reported(old, new):
     """The command behind SEND_CXL changes its slots; RECV_CXL is done at once."""
     library = ModuleLibrary("cent_device", emit_src=False, strip_internal_attrs=True)
@@ -112,17 +122,24 @@ def test_planted_error_in_the_engine_is_reported(old, new):
     assert outcome.mismatches
 
 
-@pytest.mark.parametrize(("words", "message"), [
-    (["--devices", "5"], "--devices: must be at most 4, not 5"),
-    (["--devices", "2", "--heads", "3"], "heads must be a multiple of the 2 devices, not 3"),
-    (["--devices", "2", "--heads", "2", "--kv-heads", "1"], "kv_heads must be a multiple of the 2 devices, not 1"),
-    (["--devices", "2", "--ffn", "164"], "ffn must be a multiple of 8, 4 lanes for each of 2 devices, not 164"),
-    (["--devices", "2", "--set", "hub.cxl.slots=128"], "hub.cxl.slots must be hub.registers, 256, not 128"),
-    (["--devices", "4", "--set", "decoder.devices=2", "--kv-heads", "4"],
-     "devices must be at most 2 for this configuration, not 4"),
-    (["--set", "hub.network=true", "--set", "hub.cxl.link.devices=2"],
-     "hub.cxl.link.devices must be decoder.devices, 4, not 2"),
-])
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["--devices", "5"], "--devices: must be at most 4, not 5"),
+        (["--devices", "2", "--heads", "3"], "heads must be a multiple of the 2 devices, not 3"),
+        (["--devices", "2", "--heads", "2", "--kv-heads", "1"], "kv_heads must be a multiple of the 2 devices, not 1"),
+        (["--devices", "2", "--ffn", "164"], "ffn must be a multiple of 8, 4 lanes for each of 2 devices, not 164"),
+        (["--devices", "2", "--set", "hub.cxl.slots=128"], "hub.cxl.slots must be hub.registers, 256, not 128"),
+        (
+            ["--devices", "4", "--set", "decoder.devices=2", "--kv-heads", "4"],
+            "devices must be at most 2 for this configuration, not 4",
+        ),
+        (
+            ["--set", "hub.network=true", "--set", "hub.cxl.link.devices=2"],
+            "hub.cxl.link.devices must be decoder.devices, 4, not 2",
+        ),
+    ],
+)
 def test_bad_input(words, message, capsys):
     assert main(["sim", "cent-device", *words]) == 2
     err = capsys.readouterr().err

@@ -31,15 +31,27 @@ def test_worked_example(unit):
     """Figure 6 of the paper, through words and RTL: what comes out is written here."""
     config, text = unit
     words = encode_program(worked_example(), config.encoding)
-    writes = [*load(config, words), *set_request(config, 0, 1, 256, 0, [22]), *set_request(config, 1, 2, 300, 1, [33, 34]),
-              start(config, 0, 0), start(config, 0, 1)]
+    writes = [
+        *load(config, words),
+        *set_request(config, 0, 1, 256, 0, [22]),
+        *set_request(config, 1, 2, 300, 1, [33, 34]),
+        start(config, 0, 0),
+        start(config, 0, 1),
+    ]
     outcome = simulate(config, text, [writes])
     assert outcome.mismatches == 0, outcome.first_mismatch
     seen = []
     fields = config.command_layout.unpack(outcome.run.outputs["command"])
     for op, row, gpr in zip(fields["op"], fields["row"], fields["gpr"], strict=True):
         seen.append(("DOT-PROD", row) if op == 10 else ("RD-OUT", gpr))
-    assert seen == [("DOT-PROD", 22), ("RD-OUT", 16), ("DOT-PROD", 33), ("RD-OUT", 16), ("DOT-PROD", 34), ("RD-OUT", 17)]
+    assert seen == [
+        ("DOT-PROD", 22),
+        ("RD-OUT", 16),
+        ("DOT-PROD", 33),
+        ("RD-OUT", 16),
+        ("DOT-PROD", 34),
+        ("RD-OUT", 17),
+    ]
 
 
 @pytest.mark.xdist_group("dpa")
@@ -86,8 +98,11 @@ def test_a_wrong_expectation_is_reported(unit, monkeypatch):
             self.issued[0] = (*self.issued[0][:3], self.issued[0][3] + 1, *self.issued[0][4:])
 
     monkeypatch.setattr(Dispatcher, "write", wrong)
-    writes = [*load(config, encode_program(worked_example(), config.encoding)), *set_request(config, 0, 1, 1, 0, [7]),
-              start(config)]
+    writes = [
+        *load(config, encode_program(worked_example(), config.encoding)),
+        *set_request(config, 0, 1, 1, 0, [7]),
+        start(config),
+    ]
     outcome = simulate(config, text, [writes])
     assert outcome.mismatches == 1
     assert re.match(r"command 0 \(episode 0\): got 0x[0-9a-f]+, expected 0x[0-9a-f]+$", outcome.first_mismatch)
@@ -95,12 +110,37 @@ def test_a_wrong_expectation_is_reported(unit, monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("dpa")
-@pytest.mark.parametrize("sets", [
-    SMALL,
-    ["command_bytes=1536", "line_words=3", "mask_bits=8", "gpr_bits=6", "opsize_bits=5", "nesting=2", "slots=1",
-     "row_bits=5", "table_entries=9", "entry_bits=7", "stride_bits=9", "register_bits=2", "bank_bits=2",
-     "column_bits=4"],
-    ["command_bytes=3600", "line_words=10", "mask_bits=40", "nesting=6", "slots=5", "table_entries=50", "row_bits=10"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        SMALL,
+        [
+            "command_bytes=1536",
+            "line_words=3",
+            "mask_bits=8",
+            "gpr_bits=6",
+            "opsize_bits=5",
+            "nesting=2",
+            "slots=1",
+            "row_bits=5",
+            "table_entries=9",
+            "entry_bits=7",
+            "stride_bits=9",
+            "register_bits=2",
+            "bank_bits=2",
+            "column_bits=4",
+        ],
+        [
+            "command_bytes=3600",
+            "line_words=10",
+            "mask_bits=40",
+            "nesting=6",
+            "slots=5",
+            "table_entries=50",
+            "row_bits=10",
+        ],
+    ],
+)
 def test_thousands_of_programs(sets):
     selection = select("dpa-dispatcher", sets=sets)
     config, text = selection.config, verilog(selection)

@@ -43,29 +43,38 @@ def test_wrong_expectations_are_reported(monkeypatch):
     assert re.match(r"written 2 \(episode 0\): got 0x", outcome.first_mismatch)
 
 
-@pytest.mark.parametrize("sets", [
-    ["gemv.blocks=1", "id_bits=0", "outstanding=1"], ["gemv.blocks=4", "softmax.lanes=4", "burst=1", "read_words=5"],
-    ["gemv.lanes=8", "gemv.max_head_dim=40", "address_bits=64", "burst=16"],
-    ["gemv.accumulator=fp32", "softmax.accumulator=fp32", "softmax.division=reciprocal", "gemv.fabric=xilinx"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ["gemv.blocks=1", "id_bits=0", "outstanding=1"],
+        ["gemv.blocks=4", "softmax.lanes=4", "burst=1", "read_words=5"],
+        ["gemv.lanes=8", "gemv.max_head_dim=40", "address_bits=64", "burst=16"],
+        ["gemv.accumulator=fp32", "softmax.accumulator=fp32", "softmax.division=reciprocal", "gemv.fabric=xilinx"],
+    ],
+)
 def test_other_configurations(sets):
     selection = select("inf2-accelerator", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)
     for stalls, lazy in ((0.0, False), (0.35, False), (0.1, True)):
         rng = np.random.default_rng(5)
-        outcome = simulate(config, text, [Episode(bad_jobs(config, rng)), *stress_episodes(config, rng, 12)], stalls=stalls,
-                           lazy=lazy)
+        outcome = simulate(
+            config, text, [Episode(bad_jobs(config, rng)), *stress_episodes(config, rng, 12)], stalls=stalls, lazy=lazy
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch
 
 
-@pytest.mark.parametrize(("module", "old", "new"), [
-    (accelerator_module, "there.eq(part[0] | (arrived >= asked + rows))", "there.eq(1)"),
-    (accelerator_module, "m.d.sync += failed.eq(1)", "pass"),
-    (accelerator_module, "turn.eq(turn_sv + groups)", "turn.eq(turn_sv)"),
-    (accelerator_module, "filled.eq(0), beat.eq(0)", "beat.eq(0)"),
-    (accelerator_module, "r.new_tokens.any()", "0"),
-    (accelerator_module, "port.p.address.eq(r.output)", "port.p.address.eq(r.output + 8)"),
-    (shuffle_module, "releases.eq((reads & last) << front)", "releases.eq((reads & last_row) << front)"),
-])
+@pytest.mark.parametrize(
+    ("module", "old", "new"),
+    [
+        (accelerator_module, "there.eq(part[0] | (arrived >= asked + rows))", "there.eq(1)"),
+        (accelerator_module, "m.d.sync += failed.eq(1)", "pass"),
+        (accelerator_module, "turn.eq(turn_sv + groups)", "turn.eq(turn_sv)"),
+        (accelerator_module, "filled.eq(0), beat.eq(0)", "beat.eq(0)"),
+        (accelerator_module, "r.new_tokens.any()", "0"),
+        (accelerator_module, "port.p.address.eq(r.output)", "port.p.address.eq(r.output + 8)"),
+        (shuffle_module, "releases.eq((reads & last) << front)", "releases.eq((reads & last_row) << front)"),
+    ],
+)
 def test_errors_in_the_unit_are_found(module, old, new, monkeypatch):
     """Each planted error gives other answers or writes, an early read, or no end."""
     config = select("inf2-accelerator", sets=TRIAL).config
@@ -77,8 +86,12 @@ def test_errors_in_the_unit_are_found(module, old, new, monkeypatch):
     text = library.convert(changed.Inf2Accelerator(config), "inf2_accelerator")
     rng = np.random.default_rng(6)
     try:
-        outcome = simulate(config, "".join([*library.modules.values(), text]),
-                           [Episode(bad_jobs(config, rng)), *stress_episodes(config, rng, 12)], stalls=0.2)
+        outcome = simulate(
+            config,
+            "".join([*library.modules.values(), text]),
+            [Episode(bad_jobs(config, rng)), *stress_episodes(config, rng, 12)],
+            stalls=0.2,
+        )
     except CheckFailed:
         return
     assert outcome.mismatches
@@ -98,21 +111,51 @@ def test_bus_models_of_others(stalls, tmp_path):
         plan = inf2_accelerator._plan(config, Episode([shard]), room, 0, rng, 0.0)
         writes = [(one.address, one.value) for one in plan.steps if one.operation == "write"][:-1]
         given = dict(writes)
-        words = [row.tobytes() for row in axi_shell.AxiRig(config.ports(), room, 1, 1).written_layout.unpack(
-            np.concatenate(plan.written))["data"].astype(np.uint8)] if plan.written else []
+        words = (
+            [
+                row.tobytes()
+                for row in axi_shell.AxiRig(config.ports(), room, 1, 1)
+                .written_layout.unpack(np.concatenate(plan.written))["data"]
+                .astype(np.uint8)
+            ]
+            if plan.written
+            else []
+        )
         fails = inf2_accelerator._error(config, shard) is JobError.WRITE
         first = 0 if fails else given[address["output"]] // 8 * 8
         size = 0 if fails or not words else 2 * shard.job.head_dim
         outputs.append(b"".join(words)[:size].hex())
-        jobs.append({"writes": writes, "output": [first, first + size], "loads": [
-            (int(place) * 8, row.tobytes().hex()) for places, rows in zip(plan.places, plan.words, strict=True)
-            for place, row in zip(places, rows, strict=True)]})
+        jobs.append(
+            {
+                "writes": writes,
+                "output": [first, first + size],
+                "loads": [
+                    (int(place) * 8, row.tobytes().hex())
+                    for places, rows in zip(plan.places, plan.words, strict=True)
+                    for place, row in zip(places, rows, strict=True)
+                ],
+            }
+        )
     got = simulate_buses(
-        tmp_path, verilog(selection), "inf2_accelerator",
-        {port.name: (port.layout.bits, f"{port.flow.capitalize()}put") for port in config.ports()}, "axi_attention_tb",
-        {"seed": 3, "stalls": stalls, "bad": [(room * 8, 1 << 40)], "jobs": jobs, "limit": 20_000,
-         "memory_bytes": room * 8, "word_bytes": 8, "burst": config.burst, "outstanding": config.outstanding,
-         "error": address["error"], "events": address["events"]})
+        tmp_path,
+        verilog(selection),
+        "inf2_accelerator",
+        {port.name: (port.layout.bits, f"{port.flow.capitalize()}put") for port in config.ports()},
+        "axi_attention_tb",
+        {
+            "seed": 3,
+            "stalls": stalls,
+            "bad": [(room * 8, 1 << 40)],
+            "jobs": jobs,
+            "limit": 20_000,
+            "memory_bytes": room * 8,
+            "word_bytes": 8,
+            "burst": config.burst,
+            "outstanding": config.outstanding,
+            "error": address["error"],
+            "events": address["events"],
+        },
+    )
     assert got["violations"] == []
     assert got["errors"] == [int(inf2_accelerator._error(config, shard)) for shard in shards]
     assert got["outputs"] == outputs

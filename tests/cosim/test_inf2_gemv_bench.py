@@ -42,19 +42,28 @@ def test_wrong_expectations_are_reported(monkeypatch):
     monkeypatch.setattr(inf2_gemv, "gemv", wrong)
     outcome = simulate(config, verilog(selection), [episode])
     assert outcome.mismatches == 1
-    assert re.match(r"result 3 \(episode 0, command 1 \(SV, 6 tokens, head dimension 7\), beat 1\): got 0x",
-                    outcome.first_mismatch)
+    assert re.match(
+        r"result 3 \(episode 0, command 1 \(SV, 6 tokens, head dimension 7\), beat 1\): got 0x", outcome.first_mismatch
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("inf2-gemv")
-@pytest.mark.parametrize("sets", [
-    ["accumulator=fp32", "format=bf16"], ["format=bf16", "add_depth=1"],
-    ["accumulator=fp32", "result_beats=1", "add_depth=5"],
-    ["blocks=1", "lanes=2", "max_head_dim=1"], ["blocks=8", "lanes=8", "max_head_dim=40", "guard_bits=1"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ["accumulator=fp32", "format=bf16"],
+        ["format=bf16", "add_depth=1"],
+        ["accumulator=fp32", "result_beats=1", "add_depth=5"],
+        ["blocks=1", "lanes=2", "max_head_dim=1"],
+        ["blocks=8", "lanes=8", "max_head_dim=40", "guard_bits=1"],
+    ],
+)
 def test_other_configurations(sets):
     selection = select("inf2-gemv", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)
     for stalls, lazy in ((0.0, False), (0.35, False), (0.1, True)):
-        outcome = simulate(config, text, stress_episodes(config, np.random.default_rng(5), 24), stalls=stalls, lazy=lazy)
+        outcome = simulate(
+            config, text, stress_episodes(config, np.random.default_rng(5), 24), stalls=stalls, lazy=lazy
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch

@@ -55,17 +55,23 @@ def test_wrong_expectations_are_reported(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("inf2-softmax")
-@pytest.mark.parametrize("sets", [
-    ["chains=2", "accumulator=fp32", "division=reciprocal", "rows=streamed"],
-    ["sums=window", "format=bf16", "accumulator=fp32", "mask=infinity"],
-    ["lanes=1", "groups=1", "division=none", "rows=streamed", "score=fp32"],
-    ["lanes=16", "groups=1", "division=none", "sums=window", "fabric=xilinx"],
-    ["lanes=8", "groups=8", "chains=4", "row_slots=1", "exp_depth=0", "add_depth=0", "fabric=xilinx"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ["chains=2", "accumulator=fp32", "division=reciprocal", "rows=streamed"],
+        ["sums=window", "format=bf16", "accumulator=fp32", "mask=infinity"],
+        ["lanes=1", "groups=1", "division=none", "rows=streamed", "score=fp32"],
+        ["lanes=16", "groups=1", "division=none", "sums=window", "fabric=xilinx"],
+        ["lanes=8", "groups=8", "chains=4", "row_slots=1", "exp_depth=0", "add_depth=0", "fabric=xilinx"],
+    ],
+)
 def test_other_configurations(sets):
     selection = select("inf2-softmax", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)
     for stalls, lazy in ((0.0, False), (0.35, False), (0.1, True)):
-        outcome = simulate(config, text, stress_episodes(config, np.random.default_rng(5), 24), stalls=stalls, lazy=lazy)
+        outcome = simulate(
+            config, text, stress_episodes(config, np.random.default_rng(5), 24), stalls=stalls, lazy=lazy
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch
 
 
@@ -83,9 +89,12 @@ def test_a_row_costs_one_pass(tokens):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("inf2-softmax")
-@pytest.mark.parametrize(("old", "new"), [
-    ("16'hf0e2", "16'hf0e1"),  # -1e4
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("16'hf0e2", "16'hf0e1")  # -1e4
+    ],
+)
 def test_a_planted_error_is_found(old, new):
     selection = select("inf2-softmax", sets=TRIAL)
     text = verilog(selection)

@@ -25,6 +25,7 @@ from .live_parts import pam_part, part_of
 
 DIM = 8
 
+
 @pytest.fixture(name="pam", scope="module")
 def _pam():
     return pam_part()
@@ -41,9 +42,17 @@ def decode(live, rng, tokens, *, layers=2, heads=4, group=2):
         for layer in range(layers):
             for head in range(heads // group):
                 live.append(Bank(layer, head), draw(rng, io, DIM), draw(rng, io, DIM))
-            out += live.attend([PamRequest(Bank(layer, head // group), draw(rng, io, DIM, scale=DIM**-0.5),
-                                           live.tokens(Bank(layer, head // group)), Named(token, layer, head))
-                                for head in range(heads)])
+            out += live.attend(
+                [
+                    PamRequest(
+                        Bank(layer, head // group),
+                        draw(rng, io, DIM, scale=DIM**-0.5),
+                        live.tokens(Bank(layer, head // group)),
+                        Named(token, layer, head),
+                    )
+                    for head in range(heads)
+                ]
+            )
     return out
 
 
@@ -56,8 +65,12 @@ def test_heads_of_pam_decode_token_by_token(pam, tmp_path, monkeypatch):
     with LivePamPu(pam, DIM, room=4, count=2, waves=tmp_path) as live:
         results = decode(live, rng, 11)
         assert live.figures.plain() | {"clocks_per_second": 0} == {
-            "heads": 8, "tokens": 11, "clocks": sum(unit.clocks for unit in live.units), "clocks_per_second": 0,
-            "mismatches": 0}
+            "heads": 8,
+            "tokens": 11,
+            "clocks": sum(unit.clocks for unit in live.units),
+            "clocks_per_second": 0,
+            "mismatches": 0,
+        }
         assert [len(part.m) for part in results[-8:]] == [3] * 8  # tiles of 4 tokens
         processes = [unit._process for unit in live.units]
         assert all(process.poll() is None for process in processes)
@@ -86,7 +99,7 @@ def test_streams_of_the_watched_head_are_recorded(pam):
         io, chunks = live.config.io, DIM // live.config.lanes
         q = draw(rng, io, DIM, scale=DIM**-0.5)
         for head in (1, 0):
-            part, = live.attend([PamRequest(Bank(0, head), q, 3, Named(3, 0, head))])
+            (part,) = live.attend([PamRequest(Bank(0, head), q, 3, Named(3, 0, head))])
             if head == 1:
                 rows = result_beats(live.config, [part])
         wave = live.waveform
@@ -94,7 +107,11 @@ def test_streams_of_the_watched_head_are_recorded(pam):
     moved = {name: one.valid & one.ready for name, one in wave.streams.items()}
     assert all(len(one) == wave.clocks for one in moved.values())
     assert {name: int(one.sum()) for name, one in moved.items()} == {
-        "command": 1, "query": chunks, "kv": 2 * 3 * chunks, "result": len(rows)}
+        "command": 1,
+        "query": chunks,
+        "kv": 2 * 3 * chunks,
+        "result": len(rows),
+    }
     assert np.array_equal(wave.streams["result"].payload[moved["result"]], rows)
     query = live.config.beat_layout.pack({"": q.reshape(-1, live.config.lanes)})
     assert np.array_equal(wave.streams["query"].payload[moved["query"]], query)
@@ -156,13 +173,19 @@ def test_server_ends_with_one_line(pam):
     count = len(made.expected["result"])
     with LiveUnit(config, pam.verilog, pam.module) as unit:
         got = unit.step(made.items, {"result": count})
-        assert np.array_equal(got.outputs["result"], made.expected["result"]) and (np.diff(got.cycles["result"]) > 0).all()
-        with pytest.raises(CheckFailed, match=r"^pam_pu: step 1 has no end within 500 clocks, which delivered \d+ of 99"):
+        assert (
+            np.array_equal(got.outputs["result"], made.expected["result"]) and (np.diff(got.cycles["result"]) > 0).all()
+        )
+        with pytest.raises(
+            CheckFailed, match=r"^pam_pu: step 1 has no end within 500 clocks, which delivered \d+ of 99"
+        ):
             unit.step(made.items, {"result": 99}, limit=500)
         with pytest.raises(CheckFailed, match="simulation stopped"):
             unit.step(made.items, {"result": count})
-    with LiveUnit(config, pam.verilog, pam.module) as unit, \
-            pytest.raises(CheckFailed, match="^pam_pu: step 0 ended before the unit took 1 of command, "):
+    with (
+        LiveUnit(config, pam.verilog, pam.module) as unit,
+        pytest.raises(CheckFailed, match="^pam_pu: step 0 ended before the unit took 1 of command, "),
+    ):
         unit.step(made.items, {"result": 0})
     for what in ("crash", "addresses"):
         with LiveUnit(config, pam.verilog, pam.module) as unit:
@@ -218,7 +241,9 @@ def test_reduction_unit_merges():
             assert np.array_equal(result.o, merge.result(part.config).o)
         assert live.unit.steps == 3 and not live.figures.mismatches
         with pytest.raises(ConfigError, match="^head dimension must be"):
-            live.merge([Partial(*(np.zeros(1, np.int64),) * 3, np.zeros((1, 3), np.int64))], Named(0, 0, 0), normalise=True)
+            live.merge(
+                [Partial(*(np.zeros(1, np.int64),) * 3, np.zeros((1, 3), np.int64))], Named(0, 0, 0), normalise=True
+            )
 
 
 def softmax_of(fmt):

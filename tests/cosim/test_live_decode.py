@@ -49,8 +49,10 @@ def part(name, config):
 def small_pam():
     """Three tiers of the smallest units: two bank groups, one, and one."""
     config = trial("pam-hbm-slice")
-    tiers = [Tier(name, config.model_copy(update={"groups": groups}), share)
-             for name, groups, share in (("hbm", 2, 2), ("ddr", 1, 1), ("ssd", 1, 1))]
+    tiers = [
+        Tier(name, config.model_copy(update={"groups": groups}), share)
+        for name, groups, share in (("hbm", 2, 2), ("ddr", 1, 1), ("ssd", 1, 1))
+    ]
     backend = PamBackend("pam", tiers)
     backend.merge = trial("pam-tier-merge")
     return backend
@@ -81,8 +83,16 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
     backend = small_pam()
     heads = {(0, 1), (1, 2)}
     merge = part("pam-ru", backend.tiers[0].slice.reduction)
-    with RtlHeads(backend, model.shape, heads, 36, lambda name, config: pam if name == "pam-pu" else merge, first=29,
-                  merge=True, waves=tmp_path) as rtl:
+    with RtlHeads(
+        backend,
+        model.shape,
+        heads,
+        36,
+        lambda name, config: pam if name == "pam-pu" else merge,
+        first=29,
+        merge=True,
+        waves=tmp_path,
+    ) as rtl:
         assert [(place.layer, place.head) for place in rtl.places] == [(0, 0), (1, 1)]
         run = free_run(model, answered(backend, rtl.places, rtl), tokens_of(model, 30), 6)
         figures = rtl.figures()
@@ -98,7 +108,9 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
         assert rtl.figures()["tokens"] == 20
     assert np.array_equal(whole.logits, teacher_forced(model, small_pam(), text).logits)
     # Without tokens in the other tiers they have no simulations.
-    backend = PamBackend("pam", [dataclasses.replace(tier, share=int(tier.name == "hbm")) for tier in small_pam().tiers])
+    backend = PamBackend(
+        "pam", [dataclasses.replace(tier, share=int(tier.name == "hbm")) for tier in small_pam().tiers]
+    )
     backend.merge = trial("pam-tier-merge")
     with RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl:
         hbm = teacher_forced(model, answered(backend, rtl.places, rtl), text[:9])
@@ -106,15 +118,25 @@ def test_pam_heads_in_rtl_give_the_same_text(model, tmp_path, monkeypatch):
     assert hbm.details["tokens_by_tier"][-1] == [9, 0, 0]
     monkeypatch.setenv(ARGUMENTS, "+wrong=100")
     backend = small_pam()
-    with RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl, \
-            pytest.raises(RtlMismatch, match=r"^pam_pu: token \d+, layer 0, head 1, tile 0.*: got 0x"):
+    with (
+        RtlHeads(backend, model.shape, heads, 20, lambda name, config: pam) as rtl,
+        pytest.raises(RtlMismatch, match=r"^pam_pu: token \d+, layer 0, head 1, tile 0.*: got 0x"),
+    ):
         teacher_forced(model, answered(backend, rtl.places, rtl), text)
     assert rtl.figures()["mismatches"] == 1
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "more"), [("cent", {}), ("lol-pim", {}), ("inf2", {}), ("inf2", {"accelerator": True}),
-                                            ("inf2", {"accelerator": True, "memory": "ddr4-2400"})])
+@pytest.mark.parametrize(
+    ("name", "more"),
+    [
+        ("cent", {}),
+        ("lol-pim", {}),
+        ("inf2", {}),
+        ("inf2", {"accelerator": True}),
+        ("inf2", {"accelerator": True, "memory": "ddr4-2400"}),
+    ],
+)
 def test_heads_of_other_systems_in_rtl(model, name, more):
     plain = free_run(model, small(name), tokens_of(model, 10), 3)
     backend = small(name)
@@ -142,12 +164,16 @@ def test_what_can_not_be_in_rtl(model, tmp_path, monkeypatch):
         RtlHeads(small("inf2"), model.shape, [(0, 0)], 10, part)
 
 
-@pytest.mark.parametrize(("heads", "said"), [
-    ("2.0", "head 2.0 does not exist"), ("0.4", "head 0.4 does not exist"), ("first", "heads must be LAYER.HEAD")])
+@pytest.mark.parametrize(
+    ("heads", "said"),
+    [("2.0", "head 2.0 does not exist"), ("0.4", "head 0.4 does not exist"), ("first", "heads must be LAYER.HEAD")],
+)
 def test_command_refuses_heads_in_one_line(model, tmp_path, capsys, heads, said):
     prompt = tmp_path / "prompt.txt"
     prompt.write_text(TEXT[:10])
-    assert main(["decode", str(model.folder), "--prompt", str(prompt), "--system", "inf2", "--rtl", heads, "--json"]) == 2
+    assert (
+        main(["decode", str(model.folder), "--prompt", str(prompt), "--system", "inf2", "--rtl", heads, "--json"]) == 2
+    )
     out, err = capsys.readouterr()
     assert not out and said in err and len(err.strip().splitlines()) == 1
 
@@ -163,13 +189,19 @@ def test_command_has_figures_of_rtl(model, tmp_path, capsys, monkeypatch):
     result = json.loads(capsys.readouterr().out)
     wave = result["rtl"].pop("waveform")
     assert result["rtl"] | {"clocks": 0, "clocks_per_second": 0} == {
-        "heads": 2, "tokens": 3, "clocks": 0, "clocks_per_second": 0, "mismatches": 0}
+        "heads": 2,
+        "tokens": 3,
+        "clocks": 0,
+        "clocks_per_second": 0,
+        "mismatches": 0,
+    }
     # The output of the last query that float32 chose: every value meets a probability.
     assert (wave["unit"], wave["token"], wave["layer"], wave["head"]) == ("inf2_gemv", 11, 0, 0)
     assert wave["cycles"] == wave["clocks"] < result["rtl"]["clocks"]
     results = next(one for one in wave["streams"] if one["stream"] == "result")
     assert not results["input"] and set(results["payloads"]) == {
-        str(clock) for first, length in results["valid"] for clock in range(first, first + length)}
+        str(clock) for first, length in results["valid"] for clock in range(first, first + length)
+    }
     assert main([*command, "--json"]) == 0
     plain = json.loads(capsys.readouterr().out)
     assert plain["rtl"] is None and plain["tokens"] == result["tokens"] and plain["perplexity"] == result["perplexity"]

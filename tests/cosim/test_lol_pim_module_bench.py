@@ -14,12 +14,31 @@ from bankside.generate import verilog
 from bankside.selection import select
 
 #: A channel of four banks, four lanes, rows of eight columns. The hub's EPU makes even that a long build.
-TINY = ["dispatcher.command_bytes=4096", "dispatcher.table_entries=64", "dispatcher.slots=3", "dispatcher.row_bits=6",
-        "dispatcher.entry_bits=8", "dispatcher.mask_bits=1", "dispatcher.column_bits=3", "dispatcher.bank_bits=2",
-        "dispatcher.gpr_bits=7", "dispatcher.opsize_bits=9", "dispatcher.register_bits=1", "channel.banks=4",
-        "channel.lanes=4", "channel.buffer_bytes=64", "channel.max_beats=1024", "channel.table_entries=16",
-        "channel.opsize_bits=9", "channel.acc_format=bf16", "channel.depth=4", "hub.channels=1", "hub.lanes=4",
-        "hub.gpr_bytes=1024", "hub.max_elements=256"]
+TINY = [
+    "dispatcher.command_bytes=4096",
+    "dispatcher.table_entries=64",
+    "dispatcher.slots=3",
+    "dispatcher.row_bits=6",
+    "dispatcher.entry_bits=8",
+    "dispatcher.mask_bits=1",
+    "dispatcher.column_bits=3",
+    "dispatcher.bank_bits=2",
+    "dispatcher.gpr_bits=7",
+    "dispatcher.opsize_bits=9",
+    "dispatcher.register_bits=1",
+    "channel.banks=4",
+    "channel.lanes=4",
+    "channel.buffer_bytes=64",
+    "channel.max_beats=1024",
+    "channel.table_entries=16",
+    "channel.opsize_bits=9",
+    "channel.acc_format=bf16",
+    "channel.depth=4",
+    "hub.channels=1",
+    "hub.lanes=4",
+    "hub.gpr_bytes=1024",
+    "hub.max_elements=256",
+]
 HEAD_DIM, ROWS, TOKENS = 8, 16, 40
 
 
@@ -42,8 +61,11 @@ def test_decode_steps():
     every command, column, write and result; at the memory's pace, with stalls, and from random registers with resets.
     Then a row that is not the one that the host mapped, which the bench must see."""
     config, text = unit()
-    for options in ({"memory": load_memory("gddr6-aim")}, {"stalls": 0.35},
-                    {"stalls": 0.2, "power_up": "random", "resets": 3}):
+    for options in (
+        {"memory": load_memory("gddr6-aim")},
+        {"stalls": 0.35},
+        {"stalls": 0.2, "power_up": "random", "resets": 3},
+    ):
         outcome = simulate(session(config), text, **options)
         assert outcome.mismatches == 0, outcome.first_mismatch
         assert max(outcome.errors(one).max() for one in outcome.session.decoded) < 0.04
@@ -60,9 +82,14 @@ def test_decode_steps():
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("module")
-@pytest.mark.parametrize("more", [
-    ("channel.buffering=ping-pong", "channel.registers=4"), ("hub.channels=2", "dispatcher.mask_bits=3"),
-    ("channel.format=fp16", "hub.format=fp16", "channel.registers=4", "dispatcher.register_bits=2")])
+@pytest.mark.parametrize(
+    "more",
+    [
+        ("channel.buffering=ping-pong", "channel.registers=4"),
+        ("hub.channels=2", "dispatcher.mask_bits=3"),
+        ("channel.format=fp16", "hub.format=fp16", "channel.registers=4", "dispatcher.register_bits=2"),
+    ],
+)
 def test_other_modules(more):
     """Two sets of buffers; two channels, and a mask wider than they are; FP16 and registers for all dimensions."""
     config, text = unit(*more)

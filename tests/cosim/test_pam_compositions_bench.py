@@ -23,10 +23,19 @@ from bankside.selection import select
 #: Four lanes of BF16, two units to a group, tiles of four tokens: every part, and soon built.
 FORMATS = ["format=bf16", "acc_format=bf16", "score_format=bf16"]
 UNIT = ["lanes=4", "buffer_bytes=48", "query_bytes=32", "tile_tokens=4", "max_head_dim=16", "max_tokens=255", *FORMATS]
-REDUCTION = ["lanes=4", "source_lanes=4", "sources=2", "max_head_dim=16", "scratch_bytes=32", "log_format=bf16", *FORMATS]
+REDUCTION = [
+    "lanes=4",
+    "source_lanes=4",
+    "sources=2",
+    "max_head_dim=16",
+    "scratch_bytes=32",
+    "log_format=bf16",
+    *FORMATS,
+]
 TINY = [f"processing.{key}" for key in UNIT] + [f"reduction.{key}" for key in REDUCTION]
 MERGE = [f"unit.{key}" for key in REDUCTION if not key.startswith("sources")] + [
-    f"{tier}_score_format=bf16" for tier in ("hbm", "ddr", "ssd")]
+    f"{tier}_score_format=bf16" for tier in ("hbm", "ddr", "ssd")
+]
 
 
 def part(name, *sets, preset=None):
@@ -43,10 +52,15 @@ def controller():
 def tiers():
     """HBM and DDR are the same circuit at other clocks here."""
     hbm = part("pam-bank-group", *TINY)
-    slower = {name: getattr(hbm.config, name).model_copy(update={"clock_mhz": 500.0})
-              for name in ("processing", "reduction")}
-    return Parts(hbm, dataclasses.replace(hbm, config=hbm.config.model_copy(update=slower)),
-                 part("pam-ssd-controller", *TINY, "groups=1"), part("pam-tier-merge", *MERGE))
+    slower = {
+        name: getattr(hbm.config, name).model_copy(update={"clock_mhz": 500.0}) for name in ("processing", "reduction")
+    }
+    return Parts(
+        hbm,
+        dataclasses.replace(hbm, config=hbm.config.model_copy(update=slower)),
+        part("pam-ssd-controller", *TINY, "groups=1"),
+        part("pam-tier-merge", *MERGE),
+    )
 
 
 @pytest.mark.slow
@@ -54,9 +68,14 @@ def test_controller_bit_for_bit(controller):
     """Two channels of two units, shared buffer and a unit that merges the groups: idle units, one token, stalls,
     random registers and resets. The slice is the same without the buffer."""
     config, rng = controller.config, np.random.default_rng(1)
-    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
-        outcome = bench.simulate(config, controller.verilog, bench.stress_episodes(config, rng, 12), top=controller.module,
-                                 **options)
+    for options in (
+        {"stalls": 0.35},
+        {"stalls": 0.1, "lazy": True},
+        {"stalls": 0.2, "power_up": "random", "resets": 3},
+    ):
+        outcome = bench.simulate(
+            config, controller.verilog, bench.stress_episodes(config, rng, 12), top=controller.module, **options
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch
     even = bench.random_decode(config, bench.spread(config, 64), 16, rng)
     outcome = bench.simulate(config, controller.verilog, [bench.Episode([even])], top=controller.module)
@@ -66,17 +85,32 @@ def test_controller_bit_for_bit(controller):
 
 
 #: The same units for two queries.
-SEVERAL = ["processing.queries=2", "processing.query_bytes=64", "processing.buffer_bytes=80", "reduction.queries=2",
-           "reduction.scratch_bytes=64"]
+SEVERAL = [
+    "processing.queries=2",
+    "processing.query_bytes=64",
+    "processing.buffer_bytes=80",
+    "reduction.queries=2",
+    "reduction.scratch_bytes=64",
+]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, sets", [("pam-bank-group", []), ("pam-hbm-slice", ["groups=3", "fan_in=2"]),
-                                        ("pam-ssd-controller", ["groups=2", "fan_in=2"])])
+@pytest.mark.parametrize(
+    "name, sets",
+    [
+        ("pam-bank-group", []),
+        ("pam-hbm-slice", ["groups=3", "fan_in=2"]),
+        ("pam-ssd-controller", ["groups=2", "fan_in=2"]),
+    ],
+)
 def test_several_queries_bit_for_bit(name, sets):
     """Steps of one and of two queries, chained or not: idle units, stalls, a lazy output, random registers and resets."""
     unit, rng = part(name, *TINY, *SEVERAL, *sets), np.random.default_rng(4)
-    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
+    for options in (
+        {"stalls": 0.35},
+        {"stalls": 0.1, "lazy": True},
+        {"stalls": 0.2, "power_up": "random", "resets": 3},
+    ):
         episodes = bench.stress_episodes(unit.config, rng, 12)
         assert {step.queries for episode in episodes for step in episode.steps} == {1, 2}
         outcome = bench.simulate(unit.config, unit.verilog, episodes, top=unit.module, **options)
@@ -131,7 +165,7 @@ def test_pages_of_flash():
     timing = time_program(page_program(memory, sizes), memory)
     arrival = page_arrivals(memory, sizes, 32, timing)
     assert len(arrival) == 4 * 512 + 16 and (np.diff(arrival) > 0).all()
-    assert (np.diff(arrival)[:511] == 32).all()         # a byte a cycle within a page
+    assert (np.diff(arrival)[:511] == 32).all()  # a byte a cycle within a page
     # READ, tWB and tR; FREE of the register; NEXT, tRCBSY, tRR and tRPRE; then its bytes
     start = (420 + 240 + 72000) + 1 + (60 + 7200 + 48 + 72)
     assert arrival[0] == start + 32 and arrival[511] == start + 16384
@@ -141,15 +175,18 @@ def test_pages_of_flash():
         page_program(memory, [16896])
 
 
-@pytest.mark.parametrize("words, message", [
-    (["--shares", "1:2"], "shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '1:2'"),
-    (["--shares", "0:0:0"], "shares must be three numbers of at least 0, not all 0, not 0:0:0"),
-    (["--data", "odd"], "data: input should be 'normal', 'equal', 'dominant' or 'extreme', not 'odd'"),
-    (["--tokens", "0"], "argument --tokens: must be at least 1, not 0"),
-    (["--set", "unit.lnaes=4"], "did you mean 'lanes'"),
-    (["--set", "unit.sources=4"], "unit.sources must be 3, one for each tier, not 4"),
-    (["--set", "unit.lanes.x=4"], "'lanes' has no keys of its own"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (["--shares", "1:2"], "shares must be HBM:DDR:SSD, three whole numbers such as 12:3:1, not '1:2'"),
+        (["--shares", "0:0:0"], "shares must be three numbers of at least 0, not all 0, not 0:0:0"),
+        (["--data", "odd"], "data: input should be 'normal', 'equal', 'dominant' or 'extreme', not 'odd'"),
+        (["--tokens", "0"], "argument --tokens: must be at least 1, not 0"),
+        (["--set", "unit.lnaes=4"], "did you mean 'lanes'"),
+        (["--set", "unit.sources=4"], "unit.sources must be 3, one for each tier, not 4"),
+        (["--set", "unit.lanes.x=4"], "'lanes' has no keys of its own"),
+    ],
+)
 def test_bad_input(capsys, words, message):
     sets = [word for key in MERGE for word in ("--set", key)]
     assert main(["sim", "pam-tier-merge", *sets, *words]) == 2
@@ -158,8 +195,14 @@ def test_bad_input(capsys, words, message):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, sets", [("pam-bank-group", TINY), ("pam-hbm-slice", [*TINY, "groups=3", "fan_in=2"]),
-                                        ("pam-ssd-controller", [*TINY, "groups=2", "fan_in=2"])])
+@pytest.mark.parametrize(
+    "name, sets",
+    [
+        ("pam-bank-group", TINY),
+        ("pam-hbm-slice", [*TINY, "groups=3", "fan_in=2"]),
+        ("pam-ssd-controller", [*TINY, "groups=2", "fan_in=2"]),
+    ],
+)
 def test_command_line(capsys, tmp_path, monkeypatch, name, sets):
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.chdir(tmp_path)
@@ -184,11 +227,15 @@ def test_tree_command_line(capsys, tmp_path, monkeypatch):
 @pytest.mark.slow
 def test_full_size_decode_steps():
     """The published units, 8,000 tokens over three tiers, and all corner cases."""
-    parts = Parts(part("pam-bank-group"), part("pam-bank-group", preset="pam-ddr"),
-                  part("pam-ssd-controller", "groups=1", "reduction.sources=4"), part("pam-tier-merge"))
+    parts = Parts(
+        part("pam-bank-group"),
+        part("pam-bank-group", preset="pam-ddr"),
+        part("pam-ssd-controller", "groups=1", "reduction.sources=4"),
+        part("pam-tier-merge"),
+    )
     kinds = [Case(8000, (12, 3, 1), kind) for kind in KINDS]
     steps, outcomes = run_cases(parts, [*kinds, *corner_cases()], 128)
     for name, outcome in outcomes.items():
         assert outcome.mismatches == 0, (name, outcome.first_mismatch)
     assert max(step.max_abs_error for step in steps) < 0.01
-    assert max(step.reduction_share for step in steps[:len(kinds)]) < 0.02
+    assert max(step.reduction_share for step in steps[: len(kinds)]) < 0.02

@@ -21,8 +21,11 @@ from bankside.registry import UNITS
 from bankside.selection import Selection, select
 
 #: Formats of the presets with fewer bank groups, which compile faster: one rank of a pseudo-channel, of a DIMM.
-SIDES = {"hbm": {"format": "hbm", "groups": 2, "windows": 1}, "ddr": {"format": "ddr", "groups": 16, "windows": 1},
-         "ssd": {"format": "ssd"}}
+SIDES = {
+    "hbm": {"format": "hbm", "groups": 2, "windows": 1},
+    "ddr": {"format": "ddr", "groups": 16, "windows": 1},
+    "ssd": {"format": "ssd"},
+}
 #: Enough choices for the eight banks of each side, and four bundles.
 SMALL = {"reorder_depth": 8, "write_depth": 4, "buffer_tokens": 32, "reads_in_flight": 16}
 
@@ -34,12 +37,15 @@ def unit(source, destination):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("tiers, stalls, count", [
-    pytest.param(("hbm", "ddr", "ssd"), 0.5, 20, id="down"),
-    pytest.param(("hbm", "ddr", "ssd"), 0.0, 64, id="down-full-speed"),
-    pytest.param(("hbm", "ssd", "ddr"), 0.5, 20, id="up"),
-    pytest.param(("hbm", "ssd", "ddr"), 0.0, 64, id="up-full-speed"),
-])
+@pytest.mark.parametrize(
+    "tiers, stalls, count",
+    [
+        pytest.param(("hbm", "ddr", "ssd"), 0.5, 20, id="down"),
+        pytest.param(("hbm", "ddr", "ssd"), 0.0, 64, id="down-full-speed"),
+        pytest.param(("hbm", "ssd", "ddr"), 0.5, 20, id="up"),
+        pytest.param(("hbm", "ssd", "ddr"), 0.0, 64, id="up-full-speed"),
+    ],
+)
 def test_migration_round_the_tiers(tiers, stalls, count):
     """HBM to DDR to SSD to HBM, or the other way round: what one stage wrote is what the next one reads."""
     stages = [unit(a, b) for a, b in zip(tiers, (*tiers[1:], tiers[0]), strict=True)]
@@ -69,7 +75,9 @@ def test_the_slower_memory_sets_the_pace():
         told = transfer_time(config, tokens)  # the model without RTL
         assert told.time_ns == pytest.approx(outcome.time_ns, abs=0.01)
         assert (sum(told.read_openings.values()), sum(told.write_openings.values())) == (
-            outcome.read_openings, outcome.write_openings)
+            outcome.read_openings,
+            outcome.write_openings,
+        )
         times[name] = outcome.destination_own_ns
     assert times["runs-8"] < times["random"] / 4
 
@@ -82,8 +90,9 @@ def test_random_power_up_and_resets(tiers, count):
     rng = np.random.default_rng(6)
     for stalls in (0.0, 0.4):
         tokens = random_tokens(config, "runs-8", count, rng)
-        outcome = simulate(config, text, tokens, random_data(count, config, rng), stalls=stalls, power_up="random",
-                           resets=3)
+        outcome = simulate(
+            config, text, tokens, random_data(count, config, rng), stalls=stalls, power_up="random", resets=3
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch
 
 
@@ -149,13 +158,38 @@ def test_another_map_is_told():
 @pytest.mark.slow
 def test_a_wrong_address_is_told():
     """A unit of another format that writes one column off: every write is wrong, nothing raises."""
-    side = {"format": "tiny", "port_bytes": 8, "groups": 2, "lockstep": 1, "banks": 2, "rows": 64, "row_bytes": 64,
-            "access_bytes": 16, "tile_tokens": 2, "key_run": 16, "value_run": 16, "split": True, "interleave": 1,
-            "windows": 1, "read_bank_cycles": 4, "write_bank_cycles": 4, "read_recovery_cycles": 2,
-            "write_recovery_cycles": 2, "activate_cycles": 1, "window_cycles": 0}
-    config = PamInterfaceConfig.model_validate({"source": side, "destination": {**side, "tile_tokens": 4},
-                                                "token_bytes": 64, "reorder_depth": 2, "write_depth": 2,
-                                                "buffer_tokens": 2})
+    side = {
+        "format": "tiny",
+        "port_bytes": 8,
+        "groups": 2,
+        "lockstep": 1,
+        "banks": 2,
+        "rows": 64,
+        "row_bytes": 64,
+        "access_bytes": 16,
+        "tile_tokens": 2,
+        "key_run": 16,
+        "value_run": 16,
+        "split": True,
+        "interleave": 1,
+        "windows": 1,
+        "read_bank_cycles": 4,
+        "write_bank_cycles": 4,
+        "read_recovery_cycles": 2,
+        "write_recovery_cycles": 2,
+        "activate_cycles": 1,
+        "window_cycles": 0,
+    }
+    config = PamInterfaceConfig.model_validate(
+        {
+            "source": side,
+            "destination": {**side, "tile_tokens": 4},
+            "token_bytes": 64,
+            "reorder_depth": 2,
+            "write_depth": 2,
+            "buffer_tokens": 2,
+        }
+    )
     text = verilog(Selection(UNITS["pam-interface"], None, config))
     wrong, count = re.subn(r"^(  assign write__payload\[9:8\] = )(.*);$", r"\1\2 ^ 2'h2;", text, flags=re.M)
     assert count == 1
@@ -191,15 +225,20 @@ def test_waveform(capsys, tmp_path, monkeypatch):
     assert path.suffix in (".fst", ".vcd") and path.parent == tmp_path / "out" / "waves" and path.stat().st_size > 1000
 
 
-@pytest.mark.parametrize("options, told", [
-    (["--tokens", "0", "--set", "buffer_tokens=8", "--set", "reorder_depth=1", "--set", "write_depth=1"],
-     "bankside: argument --tokens: must be at least 1, not 0"),
-    (["--set", "buffer_tokens=12"], "buffer_tokens must be a multiple of the 8 chips, not 12"),
-    (["--set", "source=hmb"], "'hmb' is no known format (valid: hbm, ddr, ssd)"),
-    (["--set", "source=ddr"], "chips must be 1 of the source or of the destination"),
-    (["--set", "token_bytes=48"], "token_bytes must be a power of two, not 48"),
-    (["--preset", "hbm-dd"], "'hbm-dd'"),
-])
+@pytest.mark.parametrize(
+    "options, told",
+    [
+        (
+            ["--tokens", "0", "--set", "buffer_tokens=8", "--set", "reorder_depth=1", "--set", "write_depth=1"],
+            "bankside: argument --tokens: must be at least 1, not 0",
+        ),
+        (["--set", "buffer_tokens=12"], "buffer_tokens must be a multiple of the 8 chips, not 12"),
+        (["--set", "source=hmb"], "'hmb' is no known format (valid: hbm, ddr, ssd)"),
+        (["--set", "source=ddr"], "chips must be 1 of the source or of the destination"),
+        (["--set", "token_bytes=48"], "token_bytes must be a power of two, not 48"),
+        (["--preset", "hbm-dd"], "'hbm-dd'"),
+    ],
+)
 def test_bad_options_are_told_in_a_line(options, told, capsys, tmp_path):
     assert main(["sim", "pam-interface", "--records", str(tmp_path), *options]) == 2
     lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("bankside: ")]

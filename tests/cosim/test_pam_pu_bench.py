@@ -33,15 +33,27 @@ VARIANTS = {
     "pam-hbm-gqa8-m2": ("pam-hbm-gqa8-m2", []),
     "three queries in slices": ("pam-ddr", ["queries=3", "query_bytes=72", "buffer_bytes=200"]),
     "bf16": ("pam-ddr", ["format=bf16", "score_format=bf16", "acc_format=bf16", "tile_tokens=8", "buffer_bytes=112"]),
-    "fp16 accumulation, two tiles": ("pam-ddr", ["acc_format=fp16", "score_tiles=2", "tile_tokens=7", "lanes=2",
-                                                 "buffer_bytes=124"]),
+    "fp16 accumulation, two tiles": (
+        "pam-ddr",
+        ["acc_format=fp16", "score_tiles=2", "tile_tokens=7", "lanes=2", "buffer_bytes=124"],
+    ),
 }
-GROUPS = {name: pytest.param(name, marks=pytest.mark.xdist_group("pam-hbm" if name == "pam-ssd" else name))
-          for name in VARIANTS}
+GROUPS = {
+    name: pytest.param(name, marks=pytest.mark.xdist_group("pam-hbm" if name == "pam-ssd" else name))
+    for name in VARIANTS
+}
 every_variant = pytest.mark.parametrize("name", GROUPS.values())
 every_preset = pytest.mark.parametrize("name", [GROUPS[preset] for preset in PRESETS])
-TINY = ["lanes=2", "tile_tokens=4", "max_head_dim=16", "buffer_bytes=64", "query_bytes=32", "max_tokens=64",
-        "acc_format=fp16", "score_format=fp16"]
+TINY = [
+    "lanes=2",
+    "tile_tokens=4",
+    "max_head_dim=16",
+    "buffer_bytes=64",
+    "query_bytes=32",
+    "max_tokens=64",
+    "acc_format=fp16",
+    "score_format=fp16",
+]
 
 
 def unit(name):
@@ -108,19 +120,24 @@ def test_random_power_up_and_resets(name):
     """Random registers and memories, and resets in the middle of the work: the same results in the same cycles."""
     config, text, _ = unit(name)
     generator = rng()
-    for episodes, stalls in (([random_episode(config, [Step(40, 64)], generator)], 0.0),
-                             (stress_episodes(config, generator, 12), 0.3)):
+    for episodes, stalls in (
+        ([random_episode(config, [Step(40, 64)], generator)], 0.0),
+        (stress_episodes(config, generator, 12), 0.3),
+    ):
         outcome = simulate(config, text, episodes, stalls=stalls, seed=5, power_up="random", resets=3)
         assert outcome.mismatches == 0, outcome.first_mismatch
 
 
 @pytest.mark.xdist_group("tiny")
-@pytest.mark.parametrize("old, new", [
-    (".hold(hold)", ".hold(1'h0)"),
-    ("lane_totals[value_query_5] <=", "lane_totals[value_query_4] <="),
-    ("value_query_4 == slot", "value_query_4 != slot"),
-    ("value_query_5 == slot", "value_query_5 != slot"),
-])
+@pytest.mark.parametrize(
+    "old, new",
+    [
+        (".hold(hold)", ".hold(1'h0)"),
+        ("lane_totals[value_query_5] <=", "lane_totals[value_query_4] <="),
+        ("value_query_4 == slot", "value_query_4 != slot"),
+        ("value_query_5 == slot", "value_query_5 != slot"),
+    ],
+)
 def test_planted_error_of_several_queries_is_reported(old, new):
     """A burst that is not held, a row of another query, an old value where a newer one waits: each one is seen."""
     selection = select("pam-pu", sets=[*TINY, "queries=4", "query_bytes=128", "buffer_bytes=160"])
@@ -142,8 +159,10 @@ def test_every_kind_of_data_under_pressure(name):
 
 def test_data_of_every_kind_is_drawn():
     config = PRESETS["pam-ddr"]
-    drawn = {kind: random_episode(config, [Step(20, 64)], rng(), kind=kind)
-             for kind in ("normal", "wide", "bits", "special", "equal", "dominant")}
+    drawn = {
+        kind: random_episode(config, [Step(20, 64)], rng(), kind=kind)
+        for kind in ("normal", "wide", "bits", "special", "equal", "dominant")
+    }
     special = set(special_numbers(config.io).tolist())
     assert set(drawn["special"].k[0].ravel().tolist()) == special and {0x7C00, 0xFC00, 0x7E00, 0, 0x8000} < special
     assert (drawn["equal"].k[0] == drawn["equal"].k[0][0]).all()
@@ -172,8 +191,16 @@ def test_data_at_the_cycles_of_the_memory():
 @pytest.mark.xdist_group("pam-hbm")
 def test_tokens_over_the_banks_of_a_channel():
     config, text, latency = unit("pam-hbm")
-    result = simulate_channel(config, text, memory="hbm3-5.2", tokens=37, banks=4, queries=2, head_dim=64,
-                              gap_cycles=2 * latency["last_k_to_first_v"])
+    result = simulate_channel(
+        config,
+        text,
+        memory="hbm3-5.2",
+        tokens=37,
+        banks=4,
+        queries=2,
+        head_dim=64,
+        gap_cycles=2 * latency["last_k_to_first_v"],
+    )
     assert result["mismatches"] == 0 and result["stall_cycles"] == 0
     tiles_per_bank = 1  # 10 or 9 tokens
     assert result["vectors"] == 4 * 2 * tiles_per_bank * (2 + 64 // 16)
@@ -204,7 +231,11 @@ def test_sim_json_and_its_record(capsys, tmp_path, monkeypatch):
     assert data["drain_cycles"] == latency["last_v_to_last_result"] and data["beats_per_clock"] == 1.0
     record = json.loads((tmp_path / "records" / f"{data['record']}.json").read_text())
     assert record["results"]["cycles"] == data["cycles"] and record["workload"] == {
-        "memory": "hbm3-5.2", "tokens": 40, "head_dim": 128, "seed": 5}
+        "memory": "hbm3-5.2",
+        "tokens": 40,
+        "head_dim": 128,
+        "seed": 5,
+    }
     assert main(["sim", "pam-pu", "--preset", "pam-hbm", "--tokens", "40", "--seed", "5"]) == 0
     text, _ = capsys.readouterr()
     assert "bit-exact" in text and f"{data['cycles']} cycles" in text and data["record"] in text
@@ -228,7 +259,9 @@ def test_planted_error_is_reported(capsys, tmp_path, monkeypatch):
     last = err.splitlines()[-1]
     assert re.fullmatch(
         r"bankside: \d+ of \d+ results differ; first: full_rate: result \d+ \(episode 0, step 0 \(9 tokens, "
-        r"head dimension 16\), tile \d+, (m|l|O chunk \d+)\): got 0x[0-9a-f]+, expected 0x[0-9a-f]+", last), last
+        r"head dimension 16\), tile \d+, (m|l|O chunk \d+)\): got 0x[0-9a-f]+, expected 0x[0-9a-f]+",
+        last,
+    ), last
     assert "Traceback" not in err and last.split("first: ")[1] == data["first_mismatch"]
 
 
@@ -246,8 +279,20 @@ def test_unit_that_hangs_is_reported():
 @pytest.mark.xdist_group("tiny")
 def test_smallest_unit():
     """One token a tile, one chunk a head, one step's tokens: every counter has its least width."""
-    selection = select("pam-pu", sets=["lanes=2", "tile_tokens=1", "max_tokens=1", "max_head_dim=2", "query_bytes=4",
-                                       "buffer_bytes=8", "score_accumulators=1", "acc_format=fp16", "score_format=fp16"])
+    selection = select(
+        "pam-pu",
+        sets=[
+            "lanes=2",
+            "tile_tokens=1",
+            "max_tokens=1",
+            "max_head_dim=2",
+            "query_bytes=4",
+            "buffer_bytes=8",
+            "score_accumulators=1",
+            "acc_format=fp16",
+            "score_format=fp16",
+        ],
+    )
     config = selection.config
     outcome = simulate(config, verilog(selection), stress_episodes(config, rng(), 12), stalls=0.2)
     assert outcome.mismatches == 0, outcome.first_mismatch

@@ -16,8 +16,16 @@ from bankside.selection import select
 
 #: Four lanes, two sources, accumulators of 16 elements in FP16: every part of the unit, and soon built. Accumulators in
 #: FP32 are in the long tests here, and bit for bit in ``tests/gen/test_pam_ru.py``.
-TINY = ["lanes=4", "source_lanes=4", "sources=2", "max_head_dim=16", "scratch_bytes=64", "score_format=fp16",
-        "acc_format=fp16", "exponential_units=2"]
+TINY = [
+    "lanes=4",
+    "source_lanes=4",
+    "sources=2",
+    "max_head_dim=16",
+    "scratch_bytes=64",
+    "score_format=fp16",
+    "acc_format=fp16",
+    "exponential_units=2",
+]
 
 
 @pytest.fixture(scope="module")
@@ -43,8 +51,14 @@ def test_bit_for_bit_with_stalls(unit):
 def test_random_power_up_and_resets(unit):
     """Random registers and memories, and resets in the middle of the work: the same results in the same cycles."""
     config, text = unit
-    outcome = simulate(config, text, stress_merges(config, np.random.default_rng(3), len(KINDS)), stalls=0.2,
-                       power_up="random", resets=3)
+    outcome = simulate(
+        config,
+        text,
+        stress_merges(config, np.random.default_rng(3), len(KINDS)),
+        stalls=0.2,
+        power_up="random",
+        resets=3,
+    )
     assert outcome.mismatches == 0, outcome.first_mismatch
 
 
@@ -54,8 +68,9 @@ def test_a_beat_every_clock(unit):
     config, text = unit
     rng = np.random.default_rng(2)
     numbers = (2, 12, 96)
-    outcome = simulate(config, text, [[random_merge(config, spread_counts(config, n), 16, rng, kind="rising")]
-                                      for n in numbers])
+    outcome = simulate(
+        config, text, [[random_merge(config, spread_counts(config, n), 16, rng, kind="rising")] for n in numbers]
+    )
     assert outcome.mismatches == 0, outcome.first_mismatch
     figures = [outcome.episode_cycles(n) for n in range(len(numbers))]
     assert [f["ideal_cycles"] for f in figures] == [4 * n for n in numbers]
@@ -79,7 +94,11 @@ def test_steps_of_several_queries(several):
     """Steps of one to three queries in any order, all kinds of data, both levels: stalls, late sources, resets."""
     config, text = several
     rng = np.random.default_rng(7)
-    for options in ({"stalls": 0.35}, {"stalls": 0.1, "lazy": True}, {"stalls": 0.2, "power_up": "random", "resets": 3}):
+    for options in (
+        {"stalls": 0.35},
+        {"stalls": 0.1, "lazy": True},
+        {"stalls": 0.2, "power_up": "random", "resets": 3},
+    ):
         episodes = stress_merges(config, rng, len(KINDS))
         assert {step.queries for steps in episodes for step in steps} == {1, 2, 3}
         outcome = simulate(config, text, episodes, **options)
@@ -106,7 +125,9 @@ def test_a_beat_every_clock_with_several_queries(several):
     config, text = several
     rng = np.random.default_rng(9)
     counts = (2, 12, 48)
-    outcome = simulate(config, text, [[random_merge(config, spread_counts(config, n), 16, rng, queries=3)] for n in counts])
+    outcome = simulate(
+        config, text, [[random_merge(config, spread_counts(config, n), 16, rng, queries=3)] for n in counts]
+    )
     assert outcome.mismatches == 0, outcome.first_mismatch
     figures = [outcome.episode_cycles(n) for n in range(len(counts))]
     assert [f["ideal_cycles"] for f in figures] == [12 * n for n in counts]
@@ -125,7 +146,8 @@ def test_weights_of_another_query_are_reported(several):
     outcome = simulate(config, wrong, [[random_merge(config, [3, 3], 8, rng, kind="spread", queries=3)]])
     assert outcome.mismatches and re.match(
         r"result \d+ \(episode 0, step 0 \(6 partial results, head dimension 8\), query 1, O chunk 1",
-        outcome.first_mismatch)
+        outcome.first_mismatch,
+    )
 
 
 def test_more_queries_than_the_unit_takes(several):
@@ -149,18 +171,25 @@ def test_steps_of_one_beat_follow_each_other():
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("ru")
-@pytest.mark.parametrize("sets", [
-    pytest.param(["acc_format=fp32", "sources=3", "score_format=fp32"], id="acc-fp32"),
-    pytest.param(["format=bf16", "acc_format=bf16", "score_format=bf16", "log_format=bf16"], id="bf16"),
-    pytest.param(["lanes=8", "lane_depth=2", "sources=1", "exponential_units=1", "acc_format=fp32"],
-                 id="gather-deep-one-source"),
-    pytest.param(["lane_depth=0", "log_format=fp32"], id="shallow"),
-    pytest.param(["lane_depth=3"], id="odd-depth"),
-    pytest.param(["lane_depth=8"], id="deepest"),
-    pytest.param(["lanes=8", "queries=2", "scratch_bytes=128"], id="gather-two-queries"),
-    pytest.param(["queries=8", "scratch_bytes=512", "acc_format=fp32", "sources=1"], id="eight-queries-one-source"),
-    pytest.param(["queries=2", "scratch_bytes=128", "lane_depth=4", "staging_beats=2"], id="two-queries-deep-short-queue"),
-])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        pytest.param(["acc_format=fp32", "sources=3", "score_format=fp32"], id="acc-fp32"),
+        pytest.param(["format=bf16", "acc_format=bf16", "score_format=bf16", "log_format=bf16"], id="bf16"),
+        pytest.param(
+            ["lanes=8", "lane_depth=2", "sources=1", "exponential_units=1", "acc_format=fp32"],
+            id="gather-deep-one-source",
+        ),
+        pytest.param(["lane_depth=0", "log_format=fp32"], id="shallow"),
+        pytest.param(["lane_depth=3"], id="odd-depth"),
+        pytest.param(["lane_depth=8"], id="deepest"),
+        pytest.param(["lanes=8", "queries=2", "scratch_bytes=128"], id="gather-two-queries"),
+        pytest.param(["queries=8", "scratch_bytes=512", "acc_format=fp32", "sources=1"], id="eight-queries-one-source"),
+        pytest.param(
+            ["queries=2", "scratch_bytes=128", "lane_depth=4", "staging_beats=2"], id="two-queries-deep-short-queue"
+        ),
+    ],
+)
 def test_other_formats_and_sizes(sets):
     selection = select("pam-ru", sets=[*TINY, *sets])
     rng = np.random.default_rng(4)
@@ -178,8 +207,9 @@ def test_planted_error_is_reported(unit):
     assert count
     rng = np.random.default_rng(3)
     outcome = simulate(config, wrong, [[random_merge(config, [3, 3], 8, rng, kind="rising")]])
-    assert outcome.mismatches and re.match(r"result \d+ \(episode 0, step 0 \(6 partial results, head dimension 8\), ",
-                                           outcome.first_mismatch)
+    assert outcome.mismatches and re.match(
+        r"result \d+ \(episode 0, step 0 \(6 partial results, head dimension 8\), ", outcome.first_mismatch
+    )
 
 
 @pytest.mark.xdist_group("ru")

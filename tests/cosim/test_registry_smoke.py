@@ -61,8 +61,9 @@ def test_ports_of_the_contract_are_those_of_the_generator(unit):
                 shape = member.shape
             assert Shape.cast(shape).width == port.layout.bits
             if isinstance(shape, data.StructLayout) and not port.layout.is_plain:
-                assert {key: (field.offset, Shape.cast(field.shape).width) for key, field in shape} == \
-                    {field.name: (low, field.bits) for low, field in port.layout.items()}
+                assert {key: (field.offset, Shape.cast(field.shape).width) for key, field in shape} == {
+                    field.name: (low, field.bits) for low, field in port.layout.items()
+                }
             assert port.meaning and all(field.meaning for field in port.layout.fields if field.name)
 
 

@@ -21,10 +21,14 @@ TRIAL = UNITS["starc-attention"].trial.sets
 
 def test_configurations_that_do_not_fit():
     """Both units have one format of scores, and one query has a selection."""
-    for sets, text in ((["selection.format=fp16"], "selection.format fp16 must be processing.score_format, which is fp32"),
-                       (["processing.scores=false"], "processing.scores must be true"),
-                       (["processing.queries=2", "processing.query_bytes=512", "processing.buffer_bytes=768"],
-                        "processing.queries must be 1, not 2: a selection is of one query")):
+    for sets, text in (
+        (["selection.format=fp16"], "selection.format fp16 must be processing.score_format, which is fp32"),
+        (["processing.scores=false"], "processing.scores must be true"),
+        (
+            ["processing.queries=2", "processing.query_bytes=512", "processing.buffer_bytes=768"],
+            "processing.queries must be 1, not 2: a selection is of one query",
+        ),
+    ):
         with pytest.raises(ConfigError, match=text):
             select("starc-attention", sets=sets)
     with pytest.raises(ConfigError, match="processing.scores must be false: the reduction unit takes no scores"):
@@ -50,20 +54,32 @@ def test_model_attends_to_the_selected_tokens():
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("starc-attention")
-@pytest.mark.parametrize("sets", [[], ["selection.method=radix"], ["selection.padded=true", "processing.score_tiles=1"],
-                                  ["processing.query_bytes=16", "processing.buffer_bytes=32", "steps=1"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        [],
+        ["selection.method=radix"],
+        ["selection.padded=true", "processing.score_tiles=1"],
+        ["processing.query_bytes=16", "processing.buffer_bytes=32", "steps=1"],
+    ],
+)
 def test_other_configurations(sets):
     selection = select("starc-attention", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)
     for stalls, lazy in ((0.0, False), (0.35, False), (0.1, True)):
-        outcome = simulate(config, text, stress_episodes(config, np.random.default_rng(5), 16), stalls=stalls, lazy=lazy)
+        outcome = simulate(
+            config, text, stress_episodes(config, np.random.default_rng(5), 16), stalls=stalls, lazy=lazy
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch
 
 
 #: Small units with the queries and multipliers of the presets of ``pam-pu``.
-SHAPES = {"one query": [], "sliced": ["query_bytes=16", "buffer_bytes=32", "tile_tokens=16"],
-          "four queries": ["queries=4", "query_bytes=128", "buffer_bytes=160"],
-          "eight queries, two multipliers": ["queries=8", "multipliers_per_lane=2", "query_bytes=256", "buffer_bytes=320"]}
+SHAPES = {
+    "one query": [],
+    "sliced": ["query_bytes=16", "buffer_bytes=32", "tile_tokens=16"],
+    "four queries": ["queries=4", "query_bytes=128", "buffer_bytes=160"],
+    "eight queries, two multipliers": ["queries=8", "multipliers_per_lane=2", "query_bytes=256", "buffer_bytes=320"],
+}
 
 
 def updated(selection, head_dim):

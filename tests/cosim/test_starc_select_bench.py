@@ -41,8 +41,13 @@ def test_wrong_expectations_are_reported(monkeypatch):
     selection = configured("starc-select", sets=TRIAL)
     config, rng = selection.config, np.random.default_rng(1)
     one = random_selection(config, 10, 60, 3, 140, rng)
-    monkeypatch.setattr(starc_select, "select", lambda config, given: select(
-        config, Selection(given.scores, given.sizes, given.budget, given.recent, given.row ^ 1, given.mask)))
+    monkeypatch.setattr(
+        starc_select,
+        "select",
+        lambda config, given: select(
+            config, Selection(given.scores, given.sizes, given.budget, given.recent, given.row ^ 1, given.mask)
+        ),
+    )
     outcome = simulate(config, verilog(selection), [[one]])
     assert outcome.mismatches
     assert re.match(r"program 0 \(episode 0, selection 0 \(10 clusters, budget 60\), beat 0\)", outcome.first_mismatch)
@@ -50,17 +55,25 @@ def test_wrong_expectations_are_reported(monkeypatch):
 
 @pytest.mark.slow
 @pytest.mark.xdist_group("starc-select")
-@pytest.mark.parametrize("sets", [
-    ["padded=true", "ways=1", "output_words=8"], ["format=fp32", "kept=1", "virtual=false", "output_words=1"],
-    ["format=bf16", "ways=16", "unit_tokens=1", "unit_columns=4"], ["clusters=1", "kept=1", "max_tokens=9"],
-    ["method=radix", "format=fp32", "digit_bits=5", "ways=1", "padded=true"],
-    ["method=radix", "digit_bits=1", "ways=4", "row_units=1"],
-    ["method=radix", "digit_bits=6", "format=bf16", "clusters=70"]])
+@pytest.mark.parametrize(
+    "sets",
+    [
+        ["padded=true", "ways=1", "output_words=8"],
+        ["format=fp32", "kept=1", "virtual=false", "output_words=1"],
+        ["format=bf16", "ways=16", "unit_tokens=1", "unit_columns=4"],
+        ["clusters=1", "kept=1", "max_tokens=9"],
+        ["method=radix", "format=fp32", "digit_bits=5", "ways=1", "padded=true"],
+        ["method=radix", "digit_bits=1", "ways=4", "row_units=1"],
+        ["method=radix", "digit_bits=6", "format=bf16", "clusters=70"],
+    ],
+)
 def test_other_configurations(sets):
     selection = configured("starc-select", sets=[*TRIAL, *sets])
     config, text = selection.config, verilog(selection)
     for stalls, lazy in ((0.0, False), (0.35, False), (0.1, True)):
-        outcome = simulate(config, text, stress_episodes(config, np.random.default_rng(5), 24), stalls=stalls, lazy=lazy)
+        outcome = simulate(
+            config, text, stress_episodes(config, np.random.default_rng(5), 24), stalls=stalls, lazy=lazy
+        )
         assert outcome.mismatches == 0, outcome.first_mismatch
 
 
@@ -72,6 +85,13 @@ def test_mutants_are_found(method):
     config, rng = selection.config, np.random.default_rng(2)
     episodes = stress_episodes(config, rng, 60)
     played = stimulus(config, episodes, [[select(config, one) for one in episode] for episode in episodes])
-    campaign = stream_campaign(verilog(selection), "starc_select", streams(config), played.items, played.targets, count=40,
-                               stalls={port.name: 0.2 for port in streams(config)})
+    campaign = stream_campaign(
+        verilog(selection),
+        "starc_select",
+        streams(config),
+        played.items,
+        played.targets,
+        count=40,
+        stalls={port.name: 0.2 for port in streams(config)},
+    )
     assert campaign.score >= 0.85, "\n".join(map(str, [campaign, *campaign.of("undecided")]))

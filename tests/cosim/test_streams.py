@@ -141,6 +141,7 @@ def test_output_that_waits_for_its_consumer():
 
 def test_interrupted_simulation_is_stopped(tmp_path, monkeypatch):
     """It would run for hours; the folder it ran in is gone too."""
+
     def interrupt(number, frame):
         raise KeyboardInterrupt
 
@@ -195,7 +196,11 @@ def test_counts_by_tag():
 def test_waveform(tmp_path):
     """Builds a second model, with tracing."""
     result = run(count=3, at=0, waves=tmp_path / "wave")[2]
-    assert result.waves.parent == tmp_path and result.waves.suffix in (".fst", ".vcd") and result.waves.stat().st_size > 100
+    assert (
+        result.waves.parent == tmp_path
+        and result.waves.suffix in (".fst", ".vcd")
+        and result.waves.stat().st_size > 100
+    )
 
 
 def test_model_is_built_once_for_a_content(monkeypatch):
@@ -218,8 +223,13 @@ def test_design_that_verilator_rejects(tmp_path, monkeypatch):
     with pytest.raises(CheckFailed, match=r"^verilator rejected the design: %Error: defects.v:\d+:.*syntax error"):
         build_model(UNIT.replace("endmodule", "end module"), "defects", text)
     with pytest.raises(CheckFailed, match=r"^verilator rejected the design: %.*LATCH"):
-        build_model(UNIT.replace("  always @(posedge clk) begin", "  reg l; always @* if (clk) l = rst;\n"
-                                 "  always @(posedge clk) begin"), "defects", text)
+        build_model(
+            UNIT.replace(
+                "  always @(posedge clk) begin", "  reg l; always @* if (clk) l = rst;\n  always @(posedge clk) begin"
+            ),
+            "defects",
+            text,
+        )
     assert [p.suffix for p in (tmp_path / "models").iterdir()] == [".lock", ".lock"]
 
 
@@ -227,9 +237,15 @@ def test_old_folders_are_swept(tmp_path, monkeypatch):
     """A killed build at the next, work of a killed run after a day, a model after a month without use."""
     monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
     day = 86400
-    for name, age in (("models/build-a", 120), ("models/build-b", 0), ("models/build-c", 2 * day),
-                      ("models/unit-old", 31 * day), ("models/unit-used", 29 * day), ("runs/run-a", 2 * day),
-                      ("runs/run-b", 0)):
+    for name, age in (
+        ("models/build-a", 120),
+        ("models/build-b", 0),
+        ("models/build-c", 2 * day),
+        ("models/unit-old", 31 * day),
+        ("models/unit-used", 29 * day),
+        ("runs/run-a", 2 * day),
+        ("runs/run-b", 0),
+    ):
         (tmp_path / name).mkdir(parents=True)
         os.utime(tmp_path / name, (time.time() - age, time.time() - age))
     monkeypatch.setattr("bankside.cosim.build._run", lambda *a: pytest.fail("built"))
@@ -292,7 +308,9 @@ def test_model_of_parts_is_that_of_the_whole(monkeypatch, tmp_path):
     for threshold, waves in ((build.REPEATED_TEXT, None), (1, None), (1, tmp_path / "chain")):
         monkeypatch.setattr(build, "REPEATED_TEXT", threshold)
         monkeypatch.setattr(build, "PART_TEXT", threshold)
-        runs.append(play(CHAIN, "chain", PORTS, {"i": Items.of(payload)}, {"o": np.array([200])}, waves=waves, **PRESSURE))
+        runs.append(
+            play(CHAIN, "chain", PORTS, {"i": Items.of(payload)}, {"o": np.array([200])}, waves=waves, **PRESSURE)
+        )
     assert build.repeated_parts(CHAIN, "chain") == ["chain_register"]
     whole, parts, waved = runs
     assert np.array_equal(whole.outputs["o"].astype(int) @ (1, 256), np.arange(200) % 256 + 2) and whole.faults == []
@@ -406,7 +424,9 @@ COUNT, GAP, MEMORY, ITEM, HANGS = range(1, 6)
 
 def careless(kept=0, **options):
     payload = np.stack([np.arange(100), np.full(100, kept)], axis=1).astype(np.uint8)
-    return play(CARELESS, "careless", PORTS, {"i": Items.of(payload)}, {"o": np.array([100])}, **{"limit": 2000, **options})
+    return play(
+        CARELESS, "careless", PORTS, {"i": Items.of(payload)}, {"o": np.array([100])}, **{"limit": 2000, **options}
+    )
 
 
 @pytest.mark.parametrize("options", [{}, PRESSURE], ids=["free", "stalls"])
@@ -421,14 +441,26 @@ def test_unit_that_reset_clears(options):
             assert np.array_equal(run.output_cycles["o"], plain.output_cycles["o"])
 
 
-@pytest.mark.parametrize(("kept", "options", "message"), [
-    pytest.param(COUNT, {"resets": 2}, r"^after reset 1 at clock \d+: o \d+ \(epoch 0\): 0x00\w\w in cycle ", id="counter"),
-    pytest.param(GAP, {"power_up": "random"}, "^from random registers: epoch 0 has other cycles: epoch 0 ", id="value"),
-    pytest.param(MEMORY, {"power_up": "random"},
-                 r"^from random registers: o 15 \(epoch 0\): 0x00\w\w in cycle (\d+) instead of 0x000f in cycle \1$",
-                 id="memory that nobody wrote"),
-    pytest.param(ITEM, {"resets": 6, **PRESSURE}, r"^after reset \d at clock \d+: o: \d+ items instead of ", id="item"),
-])
+@pytest.mark.parametrize(
+    ("kept", "options", "message"),
+    [
+        pytest.param(
+            COUNT, {"resets": 2}, r"^after reset 1 at clock \d+: o \d+ \(epoch 0\): 0x00\w\w in cycle ", id="counter"
+        ),
+        pytest.param(
+            GAP, {"power_up": "random"}, "^from random registers: epoch 0 has other cycles: epoch 0 ", id="value"
+        ),
+        pytest.param(
+            MEMORY,
+            {"power_up": "random"},
+            r"^from random registers: o 15 \(epoch 0\): 0x00\w\w in cycle (\d+) instead of 0x000f in cycle \1$",
+            id="memory that nobody wrote",
+        ),
+        pytest.param(
+            ITEM, {"resets": 6, **PRESSURE}, r"^after reset \d at clock \d+: o: \d+ items instead of ", id="item"
+        ),
+    ],
+)
 def test_unit_that_reset_does_not_clear(kept, options, message):
     """Each is right from zeros with one reset, and told otherwise."""
     assert careless(kept).faults == []
@@ -436,7 +468,9 @@ def test_unit_that_reset_does_not_clear(kept, options, message):
 
 
 def test_unit_that_hangs_after_a_reset():
-    with pytest.raises(CheckFailed, match=r"^careless: 0 of 1 epochs finished after reset \d, then no end within 2000 cyc"):
+    with pytest.raises(
+        CheckFailed, match=r"^careless: 0 of 1 epochs finished after reset \d, then no end within 2000 cyc"
+    ):
         careless(HANGS, resets=4, stalls={"o": 0.9})
 
 
@@ -472,5 +506,7 @@ def test_run_that_fails_stops_the_run_beside_it(tmp_path):
     with pytest.raises(CheckFailed, match="the unit hung"):
         campaign.side_by_side({"stalls": "sleeps", "power_up": "fails"})
     assert time.monotonic() - began < 60 and not streams._running and not campaign.outcomes
-    assert said == ["building the Verilated model", "simulating: random stalls and back-pressure; "
-                    "random registers and memories at first, resets at random clocks"]
+    assert said == [
+        "building the Verilated model",
+        "simulating: random stalls and back-pressure; random registers and memories at first, resets at random clocks",
+    ]

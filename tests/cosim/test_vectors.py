@@ -43,7 +43,7 @@ def rearrange(p, a, b):
     p.a, p.b = a, b
     p.cut(4)
     p.sum = p.a + p.b
-    p.difference = (p.a - p.b)[:len(a)]
+    p.difference = (p.a - p.b)[: len(a)]
     p.cut(4)
     return p.sum, p.difference, Cat(*reversed(p.a))
 
@@ -58,9 +58,12 @@ def rearrange_all(p, *words):
 
 @pytest.mark.parametrize("depth", [0, 3])
 def test_fields_of_any_width(depth):
-    unit = StreamOperator(rearrange_all, {f"{side}{width}": width for width in WIDTHS for side in "ab"},
-                          {f"{name}{width}": width + (name == "sum") for width in WIDTHS
-                           for name in ("sum", "difference", "mirror")}, depth=depth)
+    unit = StreamOperator(
+        rearrange_all,
+        {f"{side}{width}": width for width in WIDTHS for side in "ab"},
+        {f"{name}{width}": width + (name == "sum") for width in WIDTHS for name in ("sum", "difference", "mirror")},
+        depth=depth,
+    )
     rng = np.random.default_rng(1)
     values = {f"{side}{width}": rng.integers(0, 1 << width, 5000) for width in WIDTHS for side in "ab"}
     result = evaluate_operator(unit, values)
@@ -83,15 +86,19 @@ def turn(p, words, tag):
     count = len(words) // 37
     p.words, p.tag = words, tag
     p.cut(4)
-    parts = [p.words[37 * n:37 * n + 37] for n in range(count)]
+    parts = [p.words[37 * n : 37 * n + 37] for n in range(count)]
     return Cat(*reversed(parts)), Cat(part.xor() for part in parts), p.tag
 
 
 def test_wide_payloads(depth=2):
     """1415 bits: fields across the borders of words."""
     count = 38
-    unit = StreamOperator(turn, {"words": data.ArrayLayout(37, count), "tag": signed(9)},
-                          {"words": data.ArrayLayout(37, count), "parity": count, "tag": signed(9)}, depth=depth)
+    unit = StreamOperator(
+        turn,
+        {"words": data.ArrayLayout(37, count), "tag": signed(9)},
+        {"words": data.ArrayLayout(37, count), "parity": count, "tag": signed(9)},
+        depth=depth,
+    )
     rng = np.random.default_rng(2)
     words, tag = rng.integers(0, 1 << 37, (3000, count)), rng.integers(-256, 256, 3000)
     result = evaluate_operator(unit, {"words": words, "tag": tag})
@@ -125,8 +132,11 @@ def test_wide_ports(width):
     size = -(-width // 8)
     a = np.array([list(x.to_bytes(size, "little")) for x in values], np.uint8)
     wanted = [(x + int(n)) & ((1 << width) - 1) for x, n in zip(values, b, strict=True)]
-    forms = [np.array(values, np.uint64)] if width == 64 else [
-        a, np.pad(a, ((0, 0), (0, -size % 8)), constant_values=0xFF).view("<u8")]  # beyond the width: cut off
+    forms = (
+        [np.array(values, np.uint64)]
+        if width == 64
+        else [a, np.pad(a, ((0, 0), (0, -size % 8)), constant_values=0xFF).view("<u8")]
+    )  # beyond the width: cut off
     for form in forms:
         y = evaluate(text, "plain", [("a", width), ("b", 3)], [("y", width)], {"a": form, "b": b})["y"]
         got = y.tolist() if width == 64 else [int.from_bytes(bytes(row), "little") for row in y]
@@ -148,19 +158,31 @@ def test_arguments_that_do_not_fit():
     vectors_ = {"i__payload": np.arange(5)}
     for message, call in (
         ("Verilog must have a module 'other'", lambda: evaluate(text, "other", *ports, vectors_)),
-        ("Port 'i__payload' must be 16 bits wide, not 15",
-         lambda: evaluate(text, "unit", [("i__payload", 15)], ports[1], vectors_)),
-        ("Port 'i__payload' must be an output of 'unit' (",
-         lambda: evaluate(text, "unit", ports[0], [("i__payload", 16)], vectors_)),
-        ("Vectors of 'i__payload' must be an integer array of one axis, not float64 of shape (5,)",
-         lambda: evaluate(text, "unit", *ports, {"i__payload": np.zeros(5)})),
-        ("Latency of a module with clock must be 0 or more, not -1",
-         lambda: evaluate(text, "unit", *ports, vectors_, latency=-1)),
+        (
+            "Port 'i__payload' must be 16 bits wide, not 15",
+            lambda: evaluate(text, "unit", [("i__payload", 15)], ports[1], vectors_),
+        ),
+        (
+            "Port 'i__payload' must be an output of 'unit' (",
+            lambda: evaluate(text, "unit", ports[0], [("i__payload", 16)], vectors_),
+        ),
+        (
+            "Vectors of 'i__payload' must be an integer array of one axis, not float64 of shape (5,)",
+            lambda: evaluate(text, "unit", *ports, {"i__payload": np.zeros(5)}),
+        ),
+        (
+            "Latency of a module with clock must be 0 or more, not -1",
+            lambda: evaluate(text, "unit", *ports, vectors_, latency=-1),
+        ),
         ("Operands must be a, b, not a, c", lambda: evaluate_operator(unit, {"a": np.arange(1), "c": np.arange(1)})),
-        ("Vectors of all inputs must be equally many, not {'a': 1, 'b': 2}",
-         lambda: evaluate_operator(unit, {"a": np.arange(1), "b": np.arange(2)})),
-        ("Vectors of 'a' must be integers of shape (n,), not int64 of (2, 2)",
-         lambda: evaluate_operator(unit, {"a": np.zeros((2, 2), int), "b": np.arange(2)})),
+        (
+            "Vectors of all inputs must be equally many, not {'a': 1, 'b': 2}",
+            lambda: evaluate_operator(unit, {"a": np.arange(1), "b": np.arange(2)}),
+        ),
+        (
+            "Vectors of 'a' must be integers of shape (n,), not int64 of (2, 2)",
+            lambda: evaluate_operator(unit, {"a": np.zeros((2, 2), int), "b": np.arange(2)}),
+        ),
     ):
         with pytest.raises(ValueError) as error:
             call()
@@ -174,9 +196,17 @@ def test_arguments_that_do_not_fit():
 def test_wrong_latency(latency):
     """The valid bit tells, before any result could be taken for another's."""
     unit = byte_unit(2)
-    with pytest.raises(CheckFailed, match=r"^unit: the simulation stopped \(exit 3\): error: cycle \d: o__valid is [01]$"):
-        evaluate(text_of(unit), "unit", [("i__payload", 16)], [("o__payload", 25)], {"i__payload": np.arange(9)},
-                 latency=latency)
+    with pytest.raises(
+        CheckFailed, match=r"^unit: the simulation stopped \(exit 3\): error: cycle \d: o__valid is [01]$"
+    ):
+        evaluate(
+            text_of(unit),
+            "unit",
+            [("i__payload", 16)],
+            [("o__payload", 25)],
+            {"i__payload": np.arange(9)},
+            latency=latency,
+        )
 
 
 # All pairs ---------------------------------------------------------------------------------------------------------
@@ -192,15 +222,23 @@ def tabulated(p, a, b, *, fmt, function, wrong=()):
     address = Cat(b, a)
     levels = [Const(int(x), fmt.width) for x in table]
     for bit in range(2 * fmt.width):  # a tree of multiplexers: Amaranth's arrays would make one case of it
-        levels = [low if low is high else Mux(address[bit], high, low)
-                  for low, high in zip(levels[::2], levels[1::2], strict=True)]
+        levels = [
+            low if low is high else Mux(address[bit], high, low)
+            for low, high in zip(levels[::2], levels[1::2], strict=True)
+        ]
     return levels[0]
 
 
 def table_unit(fmt, function, wrong=()):
     shape = FloatShape(fmt)
-    return text_of(StreamOperator(tabulated, {"a": shape, "b": shape}, {"result": shape},
-                                  options={"fmt": fmt, "function": function, "wrong": wrong}))
+    return text_of(
+        StreamOperator(
+            tabulated,
+            {"a": shape, "b": shape},
+            {"result": shape},
+            options={"fmt": fmt, "function": function, "wrong": wrong},
+        )
+    )
 
 
 TINY = float_format("e2m1")
@@ -224,13 +262,15 @@ def test_both_engines_say_the_same():
     """A product is no sum: the same differences in the same order, of which the first are kept."""
     text = table_unit(TINY, numerics.multiply)
     seen = []
-    gates, model = (exhaustive(text, "unit", "add", TINY, engine=engine, progress=lambda *n: seen.append(n))
-                    for engine in ("gates", "verilator"))
+    gates, model = (
+        exhaustive(text, "unit", "add", TINY, engine=engine, progress=lambda *n: seen.append(n))
+        for engine in ("gates", "verilator")
+    )
     a, b = np.meshgrid(np.arange(16), np.arange(16), indexing="ij")
     product, total = numerics.multiply(a, b, TINY), numerics.add(a, b, TINY)
     bad = np.flatnonzero(product != total)
     assert gates.mismatches == model.mismatches == len(bad) > vectors.SHOWN and gates.pairs == model.pairs == 256
-    wanted = [(int(a.flat[n]), int(b.flat[n]), int(product.flat[n]), int(total.flat[n])) for n in bad[:vectors.SHOWN]]
+    wanted = [(int(a.flat[n]), int(b.flat[n]), int(product.flat[n]), int(total.flat[n])) for n in bad[: vectors.SHOWN]]
     assert gates.differences == model.differences == wanted
     assert seen[-1] == (256, 256)
 
@@ -268,8 +308,12 @@ def test_comparisons_that_do_not_fit():
             exhaustive(**{"verilog": text, "top": "unit", "operation": "add", "fmt": TINY, **options})
         assert str(error.value) == message
     with pytest.raises(ValueError, match="^Module 'unit' must be combinational$"):
-        exhaustive(text_of(StreamOperator(rearrange, {"a": 5, "b": 5}, {"sum": 6, "difference": 5, "mirror": 5}, depth=1)),
-                   "unit", "add", TINY)
+        exhaustive(
+            text_of(StreamOperator(rearrange, {"a": 5, "b": 5}, {"sum": 6, "difference": 5, "mirror": 5}, depth=1)),
+            "unit",
+            "add",
+            TINY,
+        )
 
 
 def test_comparison_that_is_interrupted():
@@ -325,7 +369,9 @@ def spoiled(p, a, b, *, sound, fmt, at):
 
 def unit_of(function, fmt, **options):
     shape = FloatShape(fmt)
-    return text_of(StreamOperator(function, {"a": shape, "b": shape}, {"result": shape}, options={"fmt": fmt, **options}))
+    return text_of(
+        StreamOperator(function, {"a": shape, "b": shape}, {"result": shape}, options={"fmt": fmt, **options})
+    )
 
 
 OPERATORS = {"multiply": multiply, "add": add, "maximum": maximum, "minimum": minimum, "divide": divide}
@@ -347,12 +393,24 @@ def test_a_part_of_all_pairs(name, fmt):
     found = exhaustive(text, "unit", name, fmt, first=at[0] - 16, last=at[0] + 16)
     want = int(FUNCTIONS[name](*at, fmt))
     assert (found.mismatches, found.differences) == (1, [(*at, want ^ 1, want)]) and found.pairs == 32 << 16
-    for first in (0, fmt.smallest_normal - 8, fmt.infinity - 8, fmt.sign_mask, fmt.negative_infinity - 8, (1 << 16) - 16):
+    for first in (
+        0,
+        fmt.smallest_normal - 8,
+        fmt.infinity - 8,
+        fmt.sign_mask,
+        fmt.negative_infinity - 8,
+        (1 << 16) - 16,
+    ):
         assert exhaustive(text, "unit", name, fmt, first=first, last=first + 16).mismatches == 0
 
 
-@pytest.mark.parametrize("flush", [pytest.param(False, id="subnormals", marks=pytest.mark.essential),
-                                   pytest.param(True, id="flush", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "flush",
+    [
+        pytest.param(False, id="subnormals", marks=pytest.mark.essential),
+        pytest.param(True, id="flush", marks=pytest.mark.slow),
+    ],
+)
 @pytest.mark.parametrize("name,fmt", CASES)
 def test_all_pairs(name, fmt, flush):
     """All 2**32, of the gates."""

@@ -5,7 +5,6 @@ The units in the proof are the generated ones with the arithmetic cut off: what 
 multipliers and the EPU put out is free in every cycle. Bits are the subject of other tests.
 """
 
-
 import pytest
 from amaranth import *
 from amaranth.lib import wiring
@@ -51,6 +50,7 @@ class Cut(wiring.Component):
 @pytest.fixture
 def cut(monkeypatch):
     """Cuts the arithmetic off the units that are made and elaborated in the test."""
+
     class CutPu(Cut):
         def __init__(self, config):
             part = AimPu(config)
@@ -67,8 +67,11 @@ def cut(monkeypatch):
 
     monkeypatch.setattr(Cut, "ports", [])
     for module in (channel_module, hub_module):
-        for name, part in (("AimPu", CutPu), ("ElementwiseMultiplier", lambda c: Cut(ElementwiseMultiplier(c))),
-                           ("Epu", CutEpu)):
+        for name, part in (
+            ("AimPu", CutPu),
+            ("ElementwiseMultiplier", lambda c: Cut(ElementwiseMultiplier(c))),
+            ("Epu", CutEpu),
+        ):
             if hasattr(module, name):
                 monkeypatch.setattr(module, name, part)
 
@@ -95,8 +98,18 @@ def planted(module, old, new):
 
 
 def channel_config(**fields):
-    return AimChannelConfig(**{"banks": 4, "lanes": 4, "buffer_bytes": 32, "opsize_bits": 4, "depth": 2,
-                               "multiply_depth": 1, "activation_depth": 1, **fields})
+    return AimChannelConfig(
+        **{
+            "banks": 4,
+            "lanes": 4,
+            "buffer_bytes": 32,
+            "opsize_bits": 4,
+            "depth": 2,
+            "multiply_depth": 1,
+            "activation_depth": 1,
+            **fields,
+        }
+    )
 
 
 def channel_contract(module, config):
@@ -105,15 +118,18 @@ def channel_contract(module, config):
     if config.sets == 2:
         fills = dut.data.valid & dut.data.ready
         covers["a buffer is filled beside a product"] = fills & dut.bank.valid & dut.bank.ready
-    return Contract(dut, covers=covers, assumptions={
-        "commands that a program has": Cat(dut.command.p.op == code for code in CODES.values()).any()})
+    return Contract(
+        dut,
+        covers=covers,
+        assumptions={"commands that a program has": Cat(dut.command.p.op == code for code in CODES.values()).any()},
+    )
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("config", [
-    pytest.param(channel_config(), id="single"),
-    pytest.param(channel_config(buffering="ping-pong"), id="ping-pong"),
-])
+@pytest.mark.parametrize(
+    "config",
+    [pytest.param(channel_config(), id="single"), pytest.param(channel_config(buffering="ping-pong"), id="ping-pong")],
+)
 def test_channel_proved(cut, config):
     result = prove(channel_contract(channel_module, config), induction=6)
     assert result.status == "proved", result
@@ -122,16 +138,28 @@ def test_channel_proved(cut, config):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("free.eq(Array(product_gb)[other_gb] == 0)", "free.eq(1)", "AimChannel: a buffer is filled or used"),
-    ("free.eq((Array(host_gb)[product_from] == 0) & (Array(host_set)[product_on] == 0))",
-     "free.eq(Array(host_set)[product_on] == 0)", "AimChannel: a buffer is filled or used"),
-    ("                  & (~gives | (result_places != 0))\n", "",
-     "AimChannel: each place for a result is free, reserved, or taken"),
-    ("m.d.comb += free.eq(idle)", "m.d.comb += free.eq(1)", "AimChannel: nothing is under way beside it"),
-    ("                  & ~(waits & (Array(product_set)[host.set] != 0))", "                  ",
-     "AimChannel: results are read when the products are done"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "failing"),
+    [
+        ("free.eq(Array(product_gb)[other_gb] == 0)", "free.eq(1)", "AimChannel: a buffer is filled or used"),
+        (
+            "free.eq((Array(host_gb)[product_from] == 0) & (Array(host_set)[product_on] == 0))",
+            "free.eq(Array(host_set)[product_on] == 0)",
+            "AimChannel: a buffer is filled or used",
+        ),
+        (
+            "                  & (~gives | (result_places != 0))\n",
+            "",
+            "AimChannel: each place for a result is free, reserved, or taken",
+        ),
+        ("m.d.comb += free.eq(idle)", "m.d.comb += free.eq(1)", "AimChannel: nothing is under way beside it"),
+        (
+            "                  & ~(waits & (Array(product_set)[host.set] != 0))",
+            "                  ",
+            "AimChannel: results are read when the products are done",
+        ),
+    ],
+)
 def test_channel_defects_found(cut, old, new, failing):
     config = channel_config(buffering="ping-pong")
     result = prove(channel_contract(planted(channel_module, old, new), config))
@@ -155,13 +183,25 @@ def test_hub_proved(cut, fields):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("part", "module", "old", "new", "failing"), [
-    ("Transfers", transfers_module, "sends & (places != 0) | gives", "sends | gives",
-     "Transfers: each place for what is sent is free, reserved, or taken"),
-    ("RegisterFile", registers_module, "face.write & ~_any(go for go, *_ in port) & ~(access.mask & written).any()",
-     "face.write",
-     "RegisterFile: one write of a bank at a time"),
-])
+@pytest.mark.parametrize(
+    ("part", "module", "old", "new", "failing"),
+    [
+        (
+            "Transfers",
+            transfers_module,
+            "sends & (places != 0) | gives",
+            "sends | gives",
+            "Transfers: each place for what is sent is free, reserved, or taken",
+        ),
+        (
+            "RegisterFile",
+            registers_module,
+            "face.write & ~_any(go for go, *_ in port) & ~(access.mask & written).any()",
+            "face.write",
+            "RegisterFile: one write of a bank at a time",
+        ),
+    ],
+)
 def test_hub_defects_found(cut, monkeypatch, part, module, old, new, failing):
     monkeypatch.setattr(hub_module, part, getattr(planted(module, old, new), part))
     result = prove(Contract(hub_module.PimHub(hub_config(**BANKS))))

@@ -54,7 +54,7 @@ class Adder(Epu):
                 m.d.comb += [registers.read.eq(1), registers.read_address.eq(second), registers.promise.eq(1)]
                 with m.If(registers.grant):
                     m.next = "WRITE"
-            with m.State("WRITE"):      # the registers write what was promised
+            with m.State("WRITE"):  # the registers write what was promised
                 m.d.sync += [first.eq(first + 1), second.eq(second + 1), left.eq(left - 1)]
                 m.next = "FIRST"
                 with m.If(left == 1):
@@ -97,12 +97,12 @@ def executed(commands, words):
             for n in range(size):
                 registers[gpr + n] = (registers[gpr + n] + registers[c["gpr1"] + n]) % (1 << CONFIG.word_bits)
         elif op == "WR_GPR":
-            registers[gpr:gpr + size] = [take("host_in") for _ in range(size)]
+            registers[gpr : gpr + size] = [take("host_in") for _ in range(size)]
         elif op == "RD_GPR":
-            out["host_out"] += registers[gpr:gpr + size]
+            out["host_out"] += registers[gpr : gpr + size]
         elif op in SENDING:
             for n in channels:
-                out[f"data_{n}"] += registers[gpr:gpr + (size if op in MANY else 1)]
+                out[f"data_{n}"] += registers[gpr : gpr + (size if op in MANY else 1)]
         elif op in RECEIVING:
             for channel in channels:
                 for _ in range(size if op in MANY else 1):
@@ -111,15 +111,19 @@ def executed(commands, words):
     return out, at
 
 
-@pytest.mark.parametrize("fields", [{}, {"banks": 4, "bank_ports": 1}, {"banks": 2, "bank_ports": 1, "register_ports": 2}])
+@pytest.mark.parametrize(
+    "fields", [{}, {"banks": 4, "bank_ports": 1}, {"banks": 2, "bank_ports": 1, "register_ports": 2}]
+)
 @pytest.mark.parametrize("chance", [1.0, 0.6])
 def test_transfers_and_registers(monkeypatch, chance, fields):
     """Every command, each register where it belongs, beside the EPU and under stalls."""
     monkeypatch.setattr(hub_module, "Epu", Adder)
     rng = np.random.default_rng(8)
     commands = program(rng, 80)
-    words = {name: [int(x) for x in rng.integers(0, 1 << CONFIG.word_bits, 400)]
-             for name in ("host_in", *(f"result_{n}" for n in range(CONFIG.channels)))}
+    words = {
+        name: [int(x) for x in rng.integers(0, 1 << CONFIG.word_bits, 400)]
+        for name in ("host_in", *(f"result_{n}" for n in range(CONFIG.channels)))
+    }
     expected, taken = executed(commands, words)
     unused = next(code for code in range(64) if code not in CODES.values())
     inputs = {"command": [{**c, "op": CODES.get(c["op"], unused)} for c in commands], **words}
@@ -178,8 +182,9 @@ def lane_results(config, top, factor, addend, streams):
 
 
 def flags(rng, count):
-    return {name: rng.random(count) < share for name, share in
-            (("exp", 0.4), ("add", 0.4), ("multiply", 0.4), ("off", 0.2))}
+    return {
+        name: rng.random(count) < share for name, share in (("exp", 0.4), ("add", 0.4), ("multiply", 0.4), ("off", 0.2))
+    }
 
 
 class Difference(SoftmaxExp):
@@ -196,16 +201,20 @@ def test_a_lane_keeps_its_elements_apart(monkeypatch, lane_depth):
     """Whole numbers for arithmetic, another kind of element in every clock. Each meets its own operands, and comes out
     after the lane's latency."""
     monkeypatch.setattr(epu_module, "SoftmaxExp", Difference)
-    monkeypatch.setattr(epu_module, "convert", lambda m, x, *, source, target, name: x[:target.width])
-    monkeypatch.setattr(epu_module, "fma", lambda m, a, b, c, *, fmt, depth, name: delayed(
-        m, (a + (b << 3) + c)[:32], "total", depth))
+    monkeypatch.setattr(epu_module, "convert", lambda m, x, *, source, target, name: x[: target.width])
+    monkeypatch.setattr(
+        epu_module, "fma", lambda m, a, b, c, *, fmt, depth, name: delayed(m, (a + (b << 3) + c)[:32], "total", depth)
+    )
     config = PimHubConfig(channels=1, lanes=2, gpr_bytes=16, max_elements=2, lane_depth=lane_depth)
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 1 << 16, (2, 200))
     flag, top, factor, addend = flags(rng, 200), 999, 0x123, 0x4567
     inner = (1 << INNER.width) - 1
-    total = np.where(flag["exp"], (x - top) & inner, x) + (np.where(flag["multiply"], y, factor) << 3) \
+    total = (
+        np.where(flag["exp"], (x - top) & inner, x)
+        + (np.where(flag["multiply"], y, factor) << 3)
         + np.where(flag["add"], y, addend)
+    )
     expected = [np.where(flag["off"], 0, total & mask).tolist() for mask in (0xFFFF, inner)]
     assert lane_results(config, top, factor, addend, {"x": x, "y": y, **flag}) == expected
 
@@ -221,8 +230,9 @@ def test_lane_bit_for_bit(format, lane_depth):
     factor, addend = from_float64(-0.7, FP32), from_float64(0.3, FP32)
     # Nothing is above the maximum.
     x = np.where(flag["exp"] & (convert(x, fmt, FP32) > 0x40400000) & (convert(x, fmt, FP32) < 1 << 31), top, x)
-    element = np.where(flag["exp"], convert(softmax_exp(np.full(count, top), x, fmt, config.table), INNER, FP32),
-                       convert(x, fmt, FP32))
+    element = np.where(
+        flag["exp"], convert(softmax_exp(np.full(count, top), x, fmt, config.table), INNER, FP32), convert(x, fmt, FP32)
+    )
     other = convert(y, fmt, FP32)
     total = fma(element, np.where(flag["multiply"], other, factor), np.where(flag["add"], other, addend), FP32)
     expected = [np.where(flag["off"], 0, convert(total, FP32, target)).tolist() for target in (fmt, INNER)]

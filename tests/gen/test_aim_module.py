@@ -32,13 +32,25 @@ class PlainConfig(AimModuleConfig):
 
     @property
     def command_layout(self):
-        widths = {"op": 6, "opsize": 7, "mask": 2, "row": 4, "column": 3, "bank": 2, "gpr": 6, "gpr1": 6, "register": 1,
-                  "overlap": 1}
+        widths = {
+            "op": 6,
+            "opsize": 7,
+            "mask": 2,
+            "row": 4,
+            "column": 3,
+            "bank": 2,
+            "gpr": 6,
+            "gpr1": 6,
+            "register": 1,
+            "overlap": 1,
+        }
         return Layout.of(*(Field(name, bits, name) for name, bits in widths.items()))
 
     def front_ports(self):
-        return (Port("program", "in", self.command_layout, "a command"),
-                Port("busy", "out", Layout.plain(1), "a command is there", stream=False))
+        return (
+            Port("program", "in", self.command_layout, "a command"),
+            Port("busy", "out", Layout.plain(1), "a command is there", stream=False),
+        )
 
 
 class Plain(wiring.Component):
@@ -66,6 +78,7 @@ class PlainModule(AimModule):
 
 def hollow(unit, made=None):
     """A unit with nothing in it; instances are added to ``made``."""
+
     class Hollow(wiring.Component):
         def __init__(self, config):
             self.config = config
@@ -92,8 +105,17 @@ def test_commands_of_another_front_end(monkeypatch):
     rng = np.random.default_rng(1)
     names = ["RED", "EXP", "EWADD", "WR_SBK", "RD_SBK", "MAC_ABK", "WR_BIAS", "SYNC", "SOFTMAX"]
     ops = [str(op) for op in rng.choice(names, 60)]
-    program = [command(op, opsize=int(rng.integers(5)), mask=int(rng.integers(4)), gpr=int(rng.integers(64)),
-                       gpr1=int(rng.integers(64)), row=int(rng.integers(16))) for op in ops]
+    program = [
+        command(
+            op,
+            opsize=int(rng.integers(5)),
+            mask=int(rng.integers(4)),
+            gpr=int(rng.integers(64)),
+            gpr1=int(rng.integers(64)),
+            row=int(rng.integers(16)),
+        )
+        for op in ops
+    ]
     dut, got, memories = PlainModule(CONFIG), [], [[], []]
     simulator = Simulator(dut)
 
@@ -129,7 +151,9 @@ def test_commands_of_another_front_end(monkeypatch):
     pairs = list(zip(program, ops, strict=True))
     assert got == [sent(one, op) for one, op in pairs if op in CONFIG.hub.commands]
     for n in range(2):
-        assert memories[n] == [sent(one, op) for one, op in pairs if op in CHANNEL_CODES and one["mask"] & mask_of([n], 2)]
+        assert memories[n] == [
+            sent(one, op) for one, op in pairs if op in CHANNEL_CODES and one["mask"] & mask_of([n], 2)
+        ]
 
 
 class PlainModel(ModuleModel):
@@ -143,14 +167,18 @@ def test_model_of_another_front_end():
     rows = [{0: from_float64(rng.normal(size=(8, 4, 4)), fmt)} for _ in range(2)]
     before = rows[0][0].copy()
     model = PlainModel(CONFIG, rows)
-    for one in (command("RD_SBK", opsize=3, mask=2, bank=1, column=2, gpr=4), command("RD_SBK", mask=2, bank=3, gpr=8),
-                command("EWADD", opsize=1, gpr=4, gpr1=8), command("RED", opsize=3, gpr=4, gpr1=12),
-                command("WR_SBK", opsize=2, mask=1, bank=2, column=7, gpr=4)):
+    for one in (
+        command("RD_SBK", opsize=3, mask=2, bank=1, column=2, gpr=4),
+        command("RD_SBK", mask=2, bank=3, gpr=8),
+        command("EWADD", opsize=1, gpr=4, gpr1=8),
+        command("RED", opsize=3, gpr=4, gpr1=12),
+        command("WR_SBK", opsize=2, mask=1, bank=2, column=7, gpr=4),
+    ):
         model.execute(one)
     total = add(before[2, 1], before[0, 3], fmt)
     assert (model.hub.registers[4] == total).all() and (model.hub.registers[5:7] == before[3:5, 1]).all()
     assert abs(to_float64(model.hub.registers[12, 0], fmt) - to_float64(total, fmt).sum()) < 0.05
     assert not model.hub.registers[12, 1:].any()
-    assert (rows[1][0][7, 2] == total).all() and (rows[1][0][0, 2] == before[3, 1]).all()   # columns wrap around
+    assert (rows[1][0][7, 2] == total).all() and (rows[1][0][0, 2] == before[3, 1]).all()  # columns wrap around
     assert [(c.op, c.steps) for c in model.commands[0]] == [("RD_SBK", 3), ("RD_SBK", 1)]
     assert [(a.column, a.banks) for a in model.written[1]] == [(7, 4), (0, 4)]

@@ -80,8 +80,14 @@ def combinational(build, width, values):
 def test_unpack(fmt):
     """Every exponent with fractions that matter, both signs; the classes exclude each other."""
     fraction = [0, 1, (1 << fmt.fraction_bits) - 1, 1 << (fmt.fraction_bits - 1), 0x2A]
-    bits = np.array([sign << (fmt.width - 1) | exponent << fmt.fraction_bits | f for sign in (0, 1)
-                     for exponent in range(fmt.exponent_max + 1) for f in fraction])
+    bits = np.array(
+        [
+            sign << (fmt.width - 1) | exponent << fmt.fraction_bits | f
+            for sign in (0, 1)
+            for exponent in range(fmt.exponent_max + 1)
+            for f in fraction
+        ]
+    )
 
     def build(m, signal):
         u = unpack(m, signal, fmt, "number")
@@ -103,8 +109,11 @@ def test_unpack(fmt):
 @pytest.mark.parametrize("width", [1, 2, 3, 5, 8, 13, 16, 30, 36, 64, 65])
 def test_leading_zeros(width):
     rng = np.random.default_rng(width)
-    values = [n for top in (1 << bit for bit in range(width))
-              for n in (top, 2 * top - 1, top | int(rng.integers(0, 1 << 62)) % top)]
+    values = [
+        n
+        for top in (1 << bit for bit in range(width))
+        for n in (top, 2 * top - 1, top | int(rng.integers(0, 1 << 62)) % top)
+    ]
     got = combinational(lambda m, signal: leading_zeros(signal), width, values)
     assert got.tolist() == [width - n.bit_length() for n in values]
 
@@ -124,8 +133,10 @@ def rounded(value, exponent, unit, fmt, nan=0, positive=0, negative=0):
     return aligned_result(Accumulator(value, exponent, *flags), Window)
 
 
-@pytest.mark.parametrize(("width", "exponent_max", "unit", "floor"), [
-    (9, 8, -8, 0), (9, 14, -12, 4), (4, 10, -4, 0), (3, 8, -3, 0), (12, 1, -12, 0), (7, 0, -6, 0)])
+@pytest.mark.parametrize(
+    ("width", "exponent_max", "unit", "floor"),
+    [(9, 8, -8, 0), (9, 14, -12, 4), (4, 10, -4, 0), (3, 8, -3, 0), (12, 1, -12, 0), (7, 0, -6, 0)],
+)
 def test_rounder_over_every_input(width, exponent_max, unit, floor):
     """Every value at every exponent, to a format with subnormals, ties, overflow, and values narrower than it."""
     value, exponent = np.meshgrid(np.arange(-(1 << width - 1) + 1, 1 << width - 1), np.arange(floor, exponent_max + 1))
@@ -162,8 +173,11 @@ def test_rounder_of_accumulators(name):
     value = np.where(rng.random(count) < 0.3, value | (np.int64(1) << np.maximum(cut - 1, 0)), value)
     value = np.where(rng.random(count) < 0.3, value + rng.integers(-1, 2, count), value)
     value = np.clip(value, 0, (1 << window.width - 1) - 1) * rng.choice([-1, 1], count)
-    exponent = np.where(rng.random(count) < 0.3, rng.choice([window.floor, window.floor + 1, exponent_max], count),
-                        rng.integers(window.floor, exponent_max + 1, count))
+    exponent = np.where(
+        rng.random(count) < 0.3,
+        rng.choice([window.floor, window.floor + 1, exponent_max], count),
+        rng.integers(window.floor, exponent_max + 1, count),
+    )
     flags = (rng.random((3, count)) < 0.03).astype(int)
     dut = Rounder(fmt, width=window.width, exponent_max=exponent_max, unit=window.unit, floor=window.floor)
     got = pipeline(dut, dut.bits, value=value, exponent=exponent, nan=flags[0], positive=flags[1], negative=flags[2])
@@ -174,8 +188,13 @@ def test_rounder_of_accumulators(name):
 def test_rounder_of_sums(io):
     window = SumWindow(io, 24, 6, 32, FP32)
     rng = np.random.default_rng(21)
-    total = np.concatenate([rng.integers(0, 32 << window.fraction_bits, 1000), [0, 1, 32 << window.fraction_bits],
-                            1 << np.arange(window.width)])
+    total = np.concatenate(
+        [
+            rng.integers(0, 32 << window.fraction_bits, 1000),
+            [0, 1, 32 << window.fraction_bits],
+            1 << np.arange(window.width),
+        ]
+    )
     dut = Rounder(FP32, width=window.width + 1, exponent_max=0, unit=-window.fraction_bits)
     got = pipeline(dut, dut.bits, value=total, exponent=np.zeros(len(total), int))
     exact = (total / 2.0**window.fraction_bits).astype(np.float32)  # total is exact in binary64: one rounding
@@ -204,7 +223,7 @@ def test_rounder_refuses_a_top_bit_below_the_normal_range():
 
 
 def ulp(value, fmt):
-    return 2.0**(np.maximum(np.frexp(value)[1] - 1, 1 - fmt.bias) - fmt.fraction_bits)
+    return 2.0 ** (np.maximum(np.frexp(value)[1] - 1, 1 - fmt.bias) - fmt.fraction_bits)
 
 
 @pytest.mark.parametrize("fmt", IO)
@@ -232,13 +251,22 @@ def test_softmax_of_every_score_below_zero(fmt):
 def test_softmax_of_pairs(fmt, io):
     """Pairs of any signs and distances, cancellation included, and all pairs of special values."""
     rng = np.random.default_rng(22)
-    a = np.concatenate([rng.normal(size=700) * 8, rng.normal(size=700) * 2.0**rng.uniform(-20, 12, 700)])
-    b = np.concatenate([rng.normal(size=700) * 8, rng.normal(size=700) * 2.0**rng.uniform(-20, 12, 700)])
+    a = np.concatenate([rng.normal(size=700) * 8, rng.normal(size=700) * 2.0 ** rng.uniform(-20, 12, 700)])
+    b = np.concatenate([rng.normal(size=700) * 8, rng.normal(size=700) * 2.0 ** rng.uniform(-20, 12, 700)])
     a, b = from_float64(a, fmt), from_float64(b, fmt)
     b[:200] = np.clip(a[:200] + rng.integers(-40, 41, 200), 0, (1 << fmt.width) - 1)  # almost equal
     plain = rng.integers(0, fmt.infinity, (2, 400)) | rng.integers(0, 2, (2, 400)) << (fmt.width - 1)
-    corner = np.array([0, 1, (1 << fmt.fraction_bits) - 1, 1 << fmt.fraction_bits, fmt.bias << fmt.fraction_bits,
-                       fmt.infinity - 1, fmt.infinity])
+    corner = np.array(
+        [
+            0,
+            1,
+            (1 << fmt.fraction_bits) - 1,
+            1 << fmt.fraction_bits,
+            fmt.bias << fmt.fraction_bits,
+            fmt.infinity - 1,
+            fmt.infinity,
+        ]
+    )
     corner = np.concatenate([corner, corner | fmt.sign_mask])
     a = np.concatenate([a, plain[0], np.repeat(corner, len(corner))])
     b = np.concatenate([b, plain[1], np.tile(corner, len(corner))])
@@ -267,7 +295,17 @@ def test_float_shape_is_the_format(fmt):
     assert (len(number.sign), len(number.exponent), len(number.fraction)) == (1, fmt.exponent_bits, fmt.fraction_bits)
     dtype = {"fp16": np.float16, "bf16": ml_dtypes.bfloat16, "fp32": np.float32}[fmt.name]
     info = ml_dtypes.finfo(dtype)
-    for value in (0.0, -0.0, 1, -1.5, 2.0**-5, float(info.max), float(info.smallest_normal), float("inf"), -float("inf")):
+    for value in (
+        0.0,
+        -0.0,
+        1,
+        -1.5,
+        2.0**-5,
+        float(info.max),
+        float(info.smallest_normal),
+        float("inf"),
+        -float("inf"),
+    ):
         expected = int(np.array(value, dtype).view(f"u{fmt.width // 8}"))
         assert shape.const(value).as_value().value == expected
         assert shape.const(value)["sign"] == expected >> (fmt.width - 1)

@@ -41,11 +41,17 @@ class Battery(wiring.Component):
     def __init__(self, inputs, cases, depth):
         self._inputs = {name: Signal(width) for name, width in inputs.items()}
         self._module = Module()
-        self._results = [Cat(build(self._module, *self._inputs.values(), depth=depth, name=f"u{number}_"))
-                         for number, (build, _) in enumerate(cases)]
+        self._results = [
+            Cat(build(self._module, *self._inputs.values(), depth=depth, name=f"u{number}_"))
+            for number, (build, _) in enumerate(cases)
+        ]
         self.widths = [len(result) for result in self._results]
-        super().__init__({**{name: In(width) for name, width in inputs.items()},
-                          **{f"o{n}": Out(width) for n, width in enumerate(self.widths)}})
+        super().__init__(
+            {
+                **{name: In(width) for name, width in inputs.items()},
+                **{f"o{n}": Out(width) for n, width in enumerate(self.widths)},
+            }
+        )
 
     def elaborate(self, platform):
         m = self._module
@@ -60,21 +66,31 @@ def check(inputs, cases, vectors, *, depth=0):
     """Evaluate a battery and compare every case with its expectation, an array of bits by vector."""
     battery = Battery(inputs, cases, depth)
     text = verilog.convert(battery, name="battery", emit_src=False, strip_internal_attrs=True)
-    got = evaluate(text, "battery", list(inputs.items()), [(f"o{n}", w) for n, w in enumerate(battery.widths)], vectors,
-                   latency=depth)
+    got = evaluate(
+        text,
+        "battery",
+        list(inputs.items()),
+        [(f"o{n}", w) for n, w in enumerate(battery.widths)],
+        vectors,
+        latency=depth,
+    )
     for number, (_, expected) in enumerate(cases):
         found = got[f"o{number}"].astype(np.uint64)
         expected = np.asarray(expected).astype(np.uint64)
         wrong = np.flatnonzero(found != expected)
-        assert not len(wrong), (f"case {number}: {len(wrong)} of {len(found)} wrong, first at "
-                                f"{[hex(int(v[wrong[0]])) for v in vectors.values()]}: {int(found[wrong[0]]):#x}, not "
-                                f"{int(expected[wrong[0]]):#x}")
+        assert not len(wrong), (
+            f"case {number}: {len(wrong)} of {len(found)} wrong, first at "
+            f"{[hex(int(v[wrong[0]])) for v in vectors.values()]}: {int(found[wrong[0]]):#x}, not "
+            f"{int(expected[wrong[0]]):#x}"
+        )
 
 
 def case(operator, expected, *operands, **options):
     """An operator on slices of the inputs (functions of them) with its expectation."""
+
     def build(m, *inputs, **place):
         return operator(m, *(operand(*inputs) for operand in operands), **options, **place)
+
     return build, expected
 
 
@@ -132,9 +148,25 @@ def relation(a, b, fmt):
 def corners(fmt):
     """Zeros, ends of the subnormal and normal range, neighbours of 1 and 2, infinity, NaN, each with both signs."""
     one = fmt.bias << fmt.fraction_bits
-    found = [0, 1, 2, 3, fmt.smallest_normal - 1, fmt.smallest_normal, fmt.smallest_normal + 1, one - 1, one, one + 1,
-             one + (1 << fmt.fraction_bits) - 1, one + (1 << fmt.fraction_bits), fmt.largest - 1, fmt.largest,
-             fmt.infinity, fmt.infinity + 1, fmt.nan]
+    found = [
+        0,
+        1,
+        2,
+        3,
+        fmt.smallest_normal - 1,
+        fmt.smallest_normal,
+        fmt.smallest_normal + 1,
+        one - 1,
+        one,
+        one + 1,
+        one + (1 << fmt.fraction_bits) - 1,
+        one + (1 << fmt.fraction_bits),
+        fmt.largest - 1,
+        fmt.largest,
+        fmt.infinity,
+        fmt.infinity + 1,
+        fmt.nan,
+    ]
     return np.array(found + [x | fmt.sign_mask for x in found])
 
 
@@ -157,13 +189,18 @@ def test_pairs_of_16_bits():
     first, second = (lambda a, b: a), (lambda a, b: b)
     cases = []
     for fmt in (FP16, BF16):
-        cases += [case(divide, function(np.divide, fmt, a, b, flush=flush), first, second, fmt=fmt, flush_to_zero=flush)
-                  for flush in (False, True)]
-        cases += [case(op, larger(a, b, fmt, largest), first, second, fmt=fmt)
-                  for op, largest in ((maximum, True), (minimum, False))]
+        cases += [
+            case(divide, function(np.divide, fmt, a, b, flush=flush), first, second, fmt=fmt, flush_to_zero=flush)
+            for flush in (False, True)
+        ]
+        cases += [
+            case(op, larger(a, b, fmt, largest), first, second, fmt=fmt)
+            for op, largest in ((maximum, True), (minimum, False))
+        ]
         cases.append(case(compare, relation(a, b, fmt), first, second, fmt=fmt))
-        cases.append(case(compare, relation(flushed(a, fmt), flushed(b, fmt), fmt), first, second, fmt=fmt,
-                          flush_to_zero=True))
+        cases.append(
+            case(compare, relation(flushed(a, fmt), flushed(b, fmt), fmt), first, second, fmt=fmt, flush_to_zero=True)
+        )
     check({"a": 16, "b": 16}, cases, {"a": a, "b": b})
 
 
@@ -175,35 +212,69 @@ def every_16():
     for fmt in (FP16, BF16):
         for flush in (False, True):
             values = flushed(EVERY_16, fmt) if flush else EVERY_16
-            cases.append(case(square_root, function(np.sqrt, fmt, EVERY_16, flush=flush), whole, fmt=fmt,
-                              flush_to_zero=flush))
-            cases += [case(convert, rounded(to_float64(values, fmt), target, flush), whole, source=fmt, target=target,
-                           flush_to_zero=flush)
-                      for target in (FP16, BF16, FP32, E3M10)]
+            cases.append(
+                case(square_root, function(np.sqrt, fmt, EVERY_16, flush=flush), whole, fmt=fmt, flush_to_zero=flush)
+            )
+            cases += [
+                case(
+                    convert,
+                    rounded(to_float64(values, fmt), target, flush),
+                    whole,
+                    source=fmt,
+                    target=target,
+                    flush_to_zero=flush,
+                )
+                for target in (FP16, BF16, FP32, E3M10)
+            ]
         cases.append(case(round_to_integral, function(np.rint, fmt, EVERY_16), whole, fmt=fmt))
-        cases += [case(to_integer, integers(EVERY_16, fmt, width, signed), whole, fmt=fmt, width=width, signed=signed)
-                  for width in (2, 16, 32) for signed in (False, True)]
+        cases += [
+            case(to_integer, integers(EVERY_16, fmt, width, signed), whole, fmt=fmt, width=width, signed=signed)
+            for width in (2, 16, 32)
+            for signed in (False, True)
+        ]
         for signed in (False, True):
             values = EVERY_16.astype(np.int16).astype(np.int64) if signed else EVERY_16
             cases.append(case(from_integer, rounded(values.astype(np.float64), fmt), whole, fmt=fmt, signed=signed))
     cases.append(case(round_to_integral, function(np.rint, E3M10, EVERY_16 & 0x3FFF), lambda a: a[:14], fmt=E3M10))
     for fmt in (E2M5, E4M3):
         for flush in (False, True):
-            cases.append(case(divide, function(np.divide, fmt, a, b, flush=flush), low, high, fmt=fmt,
-                              flush_to_zero=flush))
+            cases.append(
+                case(divide, function(np.divide, fmt, a, b, flush=flush), low, high, fmt=fmt, flush_to_zero=flush)
+            )
             cases.append(case(square_root, function(np.sqrt, fmt, a, flush=flush), low, fmt=fmt, flush_to_zero=flush))
             values = flushed(a, fmt) if flush else a
             cases.append(case(round_to_integral, function(np.rint, fmt, values), low, fmt=fmt, flush_to_zero=flush))
-            cases.append(case(to_integer, integers(values, fmt, 3, True), low, fmt=fmt, width=3, signed=True,
-                              flush_to_zero=flush))
-            cases += [case(convert, rounded(to_float64(values, fmt), target, flush), low, source=fmt, target=target,
-                           flush_to_zero=flush) for target in (E2M5, E5M2, float_format("e5m8"))]
+            cases.append(
+                case(
+                    to_integer, integers(values, fmt, 3, True), low, fmt=fmt, width=3, signed=True, flush_to_zero=flush
+                )
+            )
+            cases += [
+                case(
+                    convert,
+                    rounded(to_float64(values, fmt), target, flush),
+                    low,
+                    source=fmt,
+                    target=target,
+                    flush_to_zero=flush,
+                )
+                for target in (E2M5, E5M2, float_format("e5m8"))
+            ]
         cases.append(case(maximum, larger(a, b, fmt, True), low, high, fmt=fmt))
         cases.append(case(compare, relation(a, b, fmt), low, high, fmt=fmt))
         cases.append(case(from_integer, rounded(a.astype(np.int8).astype(np.float64), fmt), low, fmt=fmt, signed=True))
     a, b = EVERY_16 & 0x3F, EVERY_16 >> 6 & 0x3F
-    cases += [case(divide, function(np.divide, E3M2, a, b, flush=flush), lambda a: a[:6], lambda a: a[6:12], fmt=E3M2,
-                   flush_to_zero=flush) for flush in (False, True)]
+    cases += [
+        case(
+            divide,
+            function(np.divide, E3M2, a, b, flush=flush),
+            lambda a: a[:6],
+            lambda a: a[6:12],
+            fmt=E3M2,
+            flush_to_zero=flush,
+        )
+        for flush in (False, True)
+    ]
     a, b = EVERY_16 & 0xF, EVERY_16 >> 4 & 0xF
     cases.append(case(divide, function(np.divide, E2M1, a, b), lambda a: a[:4], lambda a: a[4:8], fmt=E2M1))
     return cases
@@ -242,25 +313,45 @@ def test_single_precision():
         case(round_to_integral, bits(whole), first, fmt=FP32),
         case(from_integer, bits(n.astype(np.float32)), integer, fmt=FP32, signed=True),
         case(from_integer, bits(n.view(np.uint64).astype(np.float32)), integer, fmt=FP32, signed=False),
-        case(from_integer, rounded((n & 0xFFFFFFFF).astype(np.float64), FP16), lambda a, b, n: n[:32], fmt=FP16,
-             signed=False),
-        *(case(to_integer, integers(a, FP32, width, signed), first, fmt=FP32, width=width, signed=signed)
-          for width in (16, 32, 64) for signed in (False, True)),
+        case(
+            from_integer,
+            rounded((n & 0xFFFFFFFF).astype(np.float64), FP16),
+            lambda a, b, n: n[:32],
+            fmt=FP16,
+            signed=False,
+        ),
+        *(
+            case(to_integer, integers(a, FP32, width, signed), first, fmt=FP32, width=width, signed=signed)
+            for width in (16, 32, 64)
+            for signed in (False, True)
+        ),
     ]
     check({"a": 32, "b": 32, "n": 64}, cases, {"a": a, "b": b, "n": n})
 
 
 def test_integers_as_published():
     """Values of the RISC-V manual's table of conversions, and half-way cases."""
+
     def of(value):
         return int(rounded(np.array([value]), FP16)[0])
 
     values = [-np.inf, -1.5, -1.0, -0.5, -0.0, 0.5, 1.5, 2.5, 127.5, np.inf, np.nan]
     vectors = {"a": np.array([of(v) for v in values])}
-    check({"a": 16}, [
-        case(to_integer, [0x80, 0xFE, 0xFF, 0, 0, 0, 2, 2, 0x7F, 0x7F, 0x7F], lambda a: a, fmt=FP16, width=8, signed=True),
-        case(to_integer, [0, 0, 0, 0, 0, 0, 2, 2, 0x80, 0xFF, 0xFF], lambda a: a, fmt=FP16, width=8, signed=False),
-    ], vectors)
+    check(
+        {"a": 16},
+        [
+            case(
+                to_integer,
+                [0x80, 0xFE, 0xFF, 0, 0, 0, 2, 2, 0x7F, 0x7F, 0x7F],
+                lambda a: a,
+                fmt=FP16,
+                width=8,
+                signed=True,
+            ),
+            case(to_integer, [0, 0, 0, 0, 0, 0, 2, 2, 0x80, 0xFF, 0xFF], lambda a: a, fmt=FP16, width=8, signed=False),
+        ],
+        vectors,
+    )
 
 
 # Iterative units -----------------------------------------------------------------------------------------------------
@@ -268,15 +359,20 @@ def test_integers_as_published():
 
 def side_by_side(units, ports):
     """Verilog of units, each with its own streams, in one module."""
-    texts = [verilog.convert(unit, name=f"unit{n}", emit_src=False, strip_internal_attrs=True)
-             for n, unit in enumerate(units)]
+    texts = [
+        verilog.convert(unit, name=f"unit{n}", emit_src=False, strip_internal_attrs=True)
+        for n, unit in enumerate(units)
+    ]
     declarations, connections = ["input clk, input rst"], [[] for _ in units]
     for port in ports:
         forward, backward = ("input", "output") if port.is_input else ("output", "input")
-        declarations.append(f"{forward} {port.name}__valid, {backward} {port.name}__ready, "
-                            f"{forward} [{port.width - 1}:0] {port.name}__payload")
-        connections[int(port.name[1:])] += [f".{port.name[0]}__{x}({port.name}__{x})"
-                                            for x in ("valid", "ready", "payload")]
+        declarations.append(
+            f"{forward} {port.name}__valid, {backward} {port.name}__ready, "
+            f"{forward} [{port.width - 1}:0] {port.name}__payload"
+        )
+        connections[int(port.name[1:])] += [
+            f".{port.name[0]}__{x}({port.name}__{x})" for x in ("valid", "ready", "payload")
+        ]
     instances = [f"unit{n} u{n} (.clk(clk), .rst(rst), {', '.join(c)});" for n, c in enumerate(connections)]
     return "\n".join([*texts, f"module units ({', '.join(declarations)});", *instances, "endmodule", ""])
 
@@ -299,8 +395,10 @@ def test_iterative_units_under_pressure():
             n = len(units)
             units.append(unit(fmt, **options))
             expected.append(result)
-            ports += [StreamPort(f"i{n}", (2 if unit is IterativeDivider else 1) * fmt.width, True),
-                      StreamPort(f"o{n}", fmt.width, False)]
+            ports += [
+                StreamPort(f"i{n}", (2 if unit is IterativeDivider else 1) * fmt.width, True),
+                StreamPort(f"o{n}", fmt.width, False),
+            ]
             payload = payload.astype(np.uint64)
             columns = [(payload >> np.uint64(8 * k)).astype(np.uint8) for k in range(ports[-2].payload_bytes)]
             items[f"i{n}"] = Items.of(np.stack(columns, axis=1))
@@ -374,23 +472,40 @@ def test_latency_of_iterative_units(bits):
 # Arguments -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("build, error, message", [
-    (lambda m, a: divide(m, a, Signal(15), fmt=FP16), ValueError, r"^Operand must have 16 bits, not 15$"),
-    (lambda m, a: square_root(m, a, fmt=FP32), ValueError, r"^Operand must have 32 bits, not 16$"),
-    (lambda m, a: square_root(m, a, fmt="fp16"), TypeError, r"^Format must be a FloatFormat, not 'fp16'$"),
-    (lambda m, a: compare(m, a, Signal(8), fmt=FP16), ValueError, r"^Operand b must have 16 bits, not 8$"),
-    (lambda m, a: maximum(m, Signal(8), a, fmt=FP16), ValueError, r"^Operand a must have 16 bits, not 8$"),
-    (lambda m, a: convert(m, a, source=FP32, target=FP16), ValueError, r"^Operand must have 32 bits, not 16$"),
-    (lambda m, a: convert(m, a, source=FP16, target=32), TypeError, r"^Format must be a FloatFormat, not 32$"),
-    (lambda m, a: to_integer(m, a, fmt=FP16, width=65, signed=True), ValueError,
-     r"^Width must be 2 to 64 bits, not 65$"),
-    (lambda m, a: from_integer(m, a[0], fmt=FP16, signed=True), ValueError, r"^Integer must have 2 to 64 bits, not 1$"),
-    (lambda m, a: round_to_integral(m, a, fmt=FP32), ValueError, r"^Operand must have 32 bits, not 16$"),
-    (lambda m, a: IterativeDivider(FP16, bits_per_cycle=0), ValueError, r"^Bits per cycle must be 1 or more, not 0$"),
-    (lambda m, a: IterativeSquareRoot(FP16, bits_per_cycle=1.5), TypeError,
-     r"^Bits per cycle must be an integer, not 1\.5$"),
-    (lambda m, a: IterativeDivider("fp16"), TypeError, r"^Format must be a FloatFormat, not 'fp16'$"),
-])
+@pytest.mark.parametrize(
+    "build, error, message",
+    [
+        (lambda m, a: divide(m, a, Signal(15), fmt=FP16), ValueError, r"^Operand must have 16 bits, not 15$"),
+        (lambda m, a: square_root(m, a, fmt=FP32), ValueError, r"^Operand must have 32 bits, not 16$"),
+        (lambda m, a: square_root(m, a, fmt="fp16"), TypeError, r"^Format must be a FloatFormat, not 'fp16'$"),
+        (lambda m, a: compare(m, a, Signal(8), fmt=FP16), ValueError, r"^Operand b must have 16 bits, not 8$"),
+        (lambda m, a: maximum(m, Signal(8), a, fmt=FP16), ValueError, r"^Operand a must have 16 bits, not 8$"),
+        (lambda m, a: convert(m, a, source=FP32, target=FP16), ValueError, r"^Operand must have 32 bits, not 16$"),
+        (lambda m, a: convert(m, a, source=FP16, target=32), TypeError, r"^Format must be a FloatFormat, not 32$"),
+        (
+            lambda m, a: to_integer(m, a, fmt=FP16, width=65, signed=True),
+            ValueError,
+            r"^Width must be 2 to 64 bits, not 65$",
+        ),
+        (
+            lambda m, a: from_integer(m, a[0], fmt=FP16, signed=True),
+            ValueError,
+            r"^Integer must have 2 to 64 bits, not 1$",
+        ),
+        (lambda m, a: round_to_integral(m, a, fmt=FP32), ValueError, r"^Operand must have 32 bits, not 16$"),
+        (
+            lambda m, a: IterativeDivider(FP16, bits_per_cycle=0),
+            ValueError,
+            r"^Bits per cycle must be 1 or more, not 0$",
+        ),
+        (
+            lambda m, a: IterativeSquareRoot(FP16, bits_per_cycle=1.5),
+            TypeError,
+            r"^Bits per cycle must be an integer, not 1\.5$",
+        ),
+        (lambda m, a: IterativeDivider("fp16"), TypeError, r"^Format must be a FloatFormat, not 'fp16'$"),
+    ],
+)
 def test_wrong_arguments(build, error, message):
     with pytest.raises(error, match=message):
         build(Module(), Signal(16))

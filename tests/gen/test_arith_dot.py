@@ -55,7 +55,7 @@ def vectors(fmt, lanes, result, count, seed=1):
     rng = np.random.default_rng(seed)
     a, b = (np.concatenate([numbers(rng, fmt, (count, lanes), kind) for kind in KINDS]) for _ in range(2))
     half = lanes // 2
-    a[::3, half:2 * half], b[::3, half:2 * half] = a[::3, :half], b[::3, :half] ^ fmt.sign_mask
+    a[::3, half : 2 * half], b[::3, half : 2 * half] = a[::3, :half], b[::3, :half] ^ fmt.sign_mask
     c = np.concatenate([numbers(rng, result, count, kind) for kind in KINDS])
     near = numerics.dot(a[1::3], b[1::3], fmt=fmt, result=result)
     c[1::3] = near ^ result.sign_mask ^ (rng.random(len(near)) < 0.3)
@@ -65,7 +65,8 @@ def vectors(fmt, lanes, result, count, seed=1):
 def assert_same(got, want, what, operands):
     bad = np.flatnonzero((got != want).reshape(len(got), -1).any(axis=1))
     assert not bad.size, f"{what}: {bad.size} of {len(got)} differ: " + "; ".join(
-        f"{ {name: x[n].tolist() for name, x in operands.items()} } gives {got[n]}, not {want[n]}" for n in bad[:2])
+        f"{ {name: x[n].tolist() for name, x in operands.items()} } gives {got[n]}, not {want[n]}" for n in bad[:2]
+    )
 
 
 def check(fmt, result, cases, *, depth, count, fabric="asic"):
@@ -80,22 +81,43 @@ def check(fmt, result, cases, *, depth, count, fabric="asic"):
         def one(index, n, addend, window, flush):
             def build(p):
                 part = p.part(f"case_{index}")
-                part.result = dot(part, a[:n * fmt.width], b[:n * fmt.width], c if addend else None, fmt=fmt,
-                                  result=result, window=window, flush_to_zero=flush)
+                part.result = dot(
+                    part,
+                    a[: n * fmt.width],
+                    b[: n * fmt.width],
+                    c if addend else None,
+                    fmt=fmt,
+                    result=result,
+                    window=window,
+                    flush_to_zero=flush,
+                )
                 return part
+
             return build
 
         return tuple(part.result for part in p.beside(*(one(index, *case) for index, case in enumerate(cases))))
 
     shape = data.ArrayLayout(FloatShape(fmt), lanes)
     names = [f"r{n}" for n in range(len(cases))]
-    component = StreamOperator(everything, {"a": shape, "b": shape, "c": FloatShape(result)},
-                               dict.fromkeys(names, FloatShape(result)), depth=depth, options={"fabric": fabric})
+    component = StreamOperator(
+        everything,
+        {"a": shape, "b": shape, "c": FloatShape(result)},
+        dict.fromkeys(names, FloatShape(result)),
+        depth=depth,
+        options={"fabric": fabric},
+    )
     operands = vectors(fmt, lanes, result, count)
     got = evaluate_operator(component, operands, name="dots")
     for name, (n, addend, window, flush) in zip(names, cases, strict=True):
-        want = numerics.dot(operands["a"][:, :n], operands["b"][:, :n], operands["c"] if addend else None, fmt=fmt,
-                            result=result, window=window, flush_to_zero=flush)
+        want = numerics.dot(
+            operands["a"][:, :n],
+            operands["b"][:, :n],
+            operands["c"] if addend else None,
+            fmt=fmt,
+            result=result,
+            window=window,
+            flush_to_zero=flush,
+        )
         assert_same(got[name], want, f"{n} lanes, addend {addend}, window {window}, flush {flush}", operands)
 
 
@@ -110,15 +132,40 @@ def test_fp16():
 def test_small_formats():
     """Results that overflow, underflow and cancel all the time; windows narrower than a product and than the result,
     of a power of two, and exact."""
-    check(TINY, SMALL, [(1, True, None, False), (2, False, 2, True), (3, True, 5, False), (5, True, 16, True),
-                        (4, False, "exact", True), (3, True, "exact", False)], depth=0, count=4000)
+    check(
+        TINY,
+        SMALL,
+        [
+            (1, True, None, False),
+            (2, False, 2, True),
+            (3, True, 5, False),
+            (5, True, 16, True),
+            (4, False, "exact", True),
+            (3, True, "exact", False),
+        ],
+        depth=0,
+        count=4000,
+    )
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("depth", [0, 6])
 def test_small_formats_on_an_fpga(depth):
-    check(TINY, SMALL, [(1, True, None, False), (2, False, 2, True), (3, True, 5, False), (5, True, 16, True),
-                        (4, False, "exact", True), (3, True, "exact", False)], depth=depth, count=4000, fabric="xilinx")
+    check(
+        TINY,
+        SMALL,
+        [
+            (1, True, None, False),
+            (2, False, 2, True),
+            (3, True, 5, False),
+            (5, True, 16, True),
+            (4, False, "exact", True),
+            (3, True, "exact", False),
+        ],
+        depth=depth,
+        count=4000,
+        fabric="xilinx",
+    )
 
 
 @pytest.mark.slow
@@ -136,14 +183,33 @@ WINDOWS = [(False, None), (True, None), (True, 8), (False, 20), (False, "exact")
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fmt, result, depth", [
-    (FP16, FP32, 0), (FP16, FP32, 13), (FP16, FP16, 4), (BF16, FP32, 4), (BF16, BF16, 7), (FP32, FP32, 13),
-    (TINY, SMALL, 2), (SMALL, TINY, 9)], ids=lambda x: getattr(x, "name", str(x)))
+@pytest.mark.parametrize(
+    "fmt, result, depth",
+    [
+        (FP16, FP32, 0),
+        (FP16, FP32, 13),
+        (FP16, FP16, 4),
+        (BF16, FP32, 4),
+        (BF16, BF16, 7),
+        (FP32, FP32, 13),
+        (TINY, SMALL, 2),
+        (SMALL, TINY, 9),
+    ],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
 def test_many(fmt, result, depth):
     """A hundred thousand vectors of each kind; FP32 without its exact window of a thousand bits."""
-    check(fmt, result, [(lanes if window[1] != "exact" else lanes - 4, *window, lanes % 2 == 0)
-                        for lanes, window in enumerate(WINDOWS, 1) if window[1] != "exact" or fmt != FP32],
-          depth=depth, count=100_000)
+    check(
+        fmt,
+        result,
+        [
+            (lanes if window[1] != "exact" else lanes - 4, *window, lanes % 2 == 0)
+            for lanes, window in enumerate(WINDOWS, 1)
+            if window[1] != "exact" or fmt != FP32
+        ],
+        depth=depth,
+        count=100_000,
+    )
 
 
 @pytest.mark.slow
@@ -159,8 +225,10 @@ def test_vectors():
     @operator
     def everything(p, s, a, b, c):
         builds = {
-            "tree": lambda p: dot_tree(p, a, b, c[:SMALL.width], fmt=TINY, result=SMALL),
-            "flushed_tree": lambda p: dot_tree(p, a[:2 * TINY.width], b[:2 * TINY.width], fmt=TINY, flush_to_zero=True),
+            "tree": lambda p: dot_tree(p, a, b, c[: SMALL.width], fmt=TINY, result=SMALL),
+            "flushed_tree": lambda p: dot_tree(
+                p, a[: 2 * TINY.width], b[: 2 * TINY.width], fmt=TINY, flush_to_zero=True
+            ),
             "scale": lambda p: vector_scale(p, s, a, fmt=TINY),
             "mac": lambda p: vector_mac(p, s, a, c, fmt=TINY, result=SMALL),
             "sum": lambda p: vector_mac(p, s, a, c, fmt=TINY, result=SMALL, fused=False),
@@ -173,18 +241,32 @@ def test_vectors():
                 part = p.part(name)
                 part.result = build(part)
                 return part
+
             return run
 
         return tuple(part.result for part in p.beside(*(branch(*item) for item in builds.items())))
 
     tiny, small = FloatShape(TINY), FloatShape(SMALL)
     vector, sums = data.ArrayLayout(tiny, lanes), data.ArrayLayout(small, lanes)
-    component = StreamOperator(everything, {"s": tiny, "a": vector, "b": vector, "c": sums}, {
-        "tree": small, "flushed_tree": tiny, "scale": vector, "mac": sums, "sum": sums, "product": vector,
-        "difference": vector}, depth=6)
+    component = StreamOperator(
+        everything,
+        {"s": tiny, "a": vector, "b": vector, "c": sums},
+        {
+            "tree": small,
+            "flushed_tree": tiny,
+            "scale": vector,
+            "mac": sums,
+            "sum": sums,
+            "product": vector,
+            "difference": vector,
+        },
+        depth=6,
+    )
     rng = np.random.default_rng(2)
-    s, a, b, c = (np.concatenate([numbers(rng, fmt, shape, kind) for kind in KINDS]) for fmt, shape in (
-        (TINY, 1500), (TINY, (1500, lanes)), (TINY, (1500, lanes)), (SMALL, (1500, lanes))))
+    s, a, b, c = (
+        np.concatenate([numbers(rng, fmt, shape, kind) for kind in KINDS])
+        for fmt, shape in ((TINY, 1500), (TINY, (1500, lanes)), (TINY, (1500, lanes)), (SMALL, (1500, lanes)))
+    )
     operands = {"s": s, "a": a, "b": b, "c": c}
     got = evaluate_operator(component, operands, name="vectors")
     want = {
@@ -233,8 +315,15 @@ def played(fmt, a, b, first, last, component, **options):
     text = verilog.convert(component, name="sums", emit_src=False, strip_internal_attrs=True)
     width = component.window.result.width
     ports = [StreamPort("i", 2 * a.shape[1] * fmt.width + 2, True), StreamPort("o", width, False)]
-    run = play(text, "sums", ports, {"i": Items.of(payload(fmt, a, b, first, last))}, {"o": np.array([last.sum()])},
-               limit=20 * len(a) + 1000, **options)
+    run = play(
+        text,
+        "sums",
+        ports,
+        {"i": Items.of(payload(fmt, a, b, first, last))},
+        {"o": np.array([last.sum()])},
+        limit=20 * len(a) + 1000,
+        **options,
+    )
     assert run.faults == []
     return run.outputs["o"].astype(np.int64) @ (1 << 8 * np.arange(run.outputs["o"].shape[1])), run.epochs[0].end_cycle
 
@@ -269,14 +358,18 @@ def test_accumulator_on_an_fpga(window, depth):
     np.testing.assert_array_equal(played(FP16, a, b, first, last, component)[0], want)
 
 
-@pytest.mark.parametrize("window, depth, places, flush", [(None, 1, 1, False), (9, 3, 2, True), ("exact", 2, None, False),
-                                                          ("exact", 18, 3, True), (16, 12, 9, False)])
+@pytest.mark.parametrize(
+    "window, depth, places, flush",
+    [(None, 1, 1, False), (9, 3, 2, True), ("exact", 2, None, False), ("exact", 18, 3, True), (16, 12, 9, False)],
+)
 def test_accumulator_of_small_formats(window, depth, places, flush):
     """In Amaranth's simulator, with pauses on both sides."""
     a, b, first, last = (x[:300] for x in beats(TINY, 3, 60, 5))
     last = last.copy()
     last[-1] = True
-    dut = DotAccumulator(TINY, 3, result=SMALL, window=window, beats=32, depth=depth, places=places, flush_to_zero=flush)
+    dut = DotAccumulator(
+        TINY, 3, result=SMALL, window=window, beats=32, depth=depth, places=places, flush_to_zero=flush
+    )
     want = numerics.dot_stream(a, b, first, last, fmt=TINY, result=SMALL, window=window, beats=32, flush_to_zero=flush)
     words = [int.from_bytes(row.tobytes(), "little") for row in payload(TINY, a, b, first, last)]
     rng = np.random.default_rng(1)
@@ -310,16 +403,26 @@ def test_accumulator_of_small_formats(window, depth, places, flush):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("fmt, result, window, depth", [
-    (FP16, FP32, None, 4), (FP16, FP32, "exact", 9), (FP16, FP16, 12, 1), (BF16, FP32, None, 6), (BF16, BF16, None, 14),
-    (FP32, FP32, None, 8)], ids=lambda x: getattr(x, "name", str(x)))
+@pytest.mark.parametrize(
+    "fmt, result, window, depth",
+    [
+        (FP16, FP32, None, 4),
+        (FP16, FP32, "exact", 9),
+        (FP16, FP16, 12, 1),
+        (BF16, FP32, None, 6),
+        (BF16, BF16, None, 14),
+        (FP32, FP32, None, 8),
+    ],
+    ids=lambda x: getattr(x, "name", str(x)),
+)
 def test_accumulator_many(fmt, result, window, depth):
     """A hundred thousand beats and more of 4 lanes."""
     a, b, first, last = beats(fmt, 4, 20_000, 6)
     component = DotAccumulator(fmt, 4, result=result, window=window, beats=32, depth=depth, places=5)
     got, _ = played(fmt, a, b, first, last, component, stalls={"i": 0.1, "o": 0.1})
-    np.testing.assert_array_equal(got, numerics.dot_stream(a, b, first, last, fmt=fmt, result=result, window=window,
-                                                           beats=32))
+    np.testing.assert_array_equal(
+        got, numerics.dot_stream(a, b, first, last, fmt=fmt, result=result, window=window, beats=32)
+    )
 
 
 # Arguments -----------------------------------------------------------------------------------------------------------

@@ -19,17 +19,32 @@ def every_operator(formats, flushes):
     variants = [(function, fmt, flush) for fmt in formats for function in OPERATORS for flush in flushes]
 
     def build(m, a, *, depth, enables):
-        return tuple(function(m, a[:fmt.width], fmt=fmt, flush_to_zero=flush, depth=depth, enables=enables,
-                              name=f"{function.__name__}_{fmt.name}_{flush}_") for function, fmt, flush in variants)
+        return tuple(
+            function(
+                m,
+                a[: fmt.width],
+                fmt=fmt,
+                flush_to_zero=flush,
+                depth=depth,
+                enables=enables,
+                name=f"{function.__name__}_{fmt.name}_{flush}_",
+            )
+            for function, fmt, flush in variants
+        )
 
-    return build, {f"{function.__name__}_{fmt.name}_{flush}": (function, fmt, flush)
-                   for function, fmt, flush in variants}
+    return build, {
+        f"{function.__name__}_{fmt.name}_{flush}": (function, fmt, flush) for function, fmt, flush in variants
+    }
 
 
 def assert_like_the_model(formats, depth, operands, flushes=(False, True)):
     build, names = every_operator(formats, flushes)
-    dut = StreamOperator(build, {"a": max(f.width for f in formats)},
-                         {name: FloatShape(fmt) for name, (_, fmt, _) in names.items()}, depth=depth)
+    dut = StreamOperator(
+        build,
+        {"a": max(f.width for f in formats)},
+        {name: FloatShape(fmt) for name, (_, fmt, _) in names.items()},
+        depth=depth,
+    )
     got = evaluate_operator(dut, {"a": operands})
     for name, (function, fmt, flush) in names.items():
         bits = operands & ((1 << fmt.width) - 1)
@@ -97,8 +112,11 @@ def test_latency_is_the_depth(function, depth):
 def test_a_million_numbers_of_fp32():
     rng = np.random.default_rng(4)
     one = FP32.bias << 23
-    assert_like_the_model([FP32], 6, np.concatenate([rng.integers(0, 1 << 32, 700_000),
-                                                     rng.integers(one - (1 << 23), one + (1 << 23), 300_000)]))
+    assert_like_the_model(
+        [FP32],
+        6,
+        np.concatenate([rng.integers(0, 1 << 32, 700_000), rng.integers(one - (1 << 23), one + (1 << 23), 300_000)]),
+    )
 
 
 @pytest.mark.parametrize("function", OPERATORS, ids=lambda f: f.__name__)

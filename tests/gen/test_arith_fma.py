@@ -40,14 +40,16 @@ def hardware(fmt, acc, a, b, c, **options):
     result = Signal(acc.width, name="result")
     m.d.comb += result.eq(fma(m, *ports, fmt=fmt, acc=acc, **options))
     text = verilog.convert(m, ports=[*ports, result], name="unit", emit_src=False, strip_internal_attrs=True)
-    return evaluate(text, "unit", [(p.name, len(p)) for p in ports], [("result", acc.width)],
-                    {"a": a, "b": b, "c": c})["result"]
+    return evaluate(text, "unit", [(p.name, len(p)) for p in ports], [("result", acc.width)], {"a": a, "b": b, "c": c})[
+        "result"
+    ]
 
 
 def component(fmt, acc, depth, **options):
     shapes = {"a": FloatShape(fmt), "b": FloatShape(fmt), "c": FloatShape(acc)}
-    return StreamOperator(fma, shapes, {"result": FloatShape(acc)}, depth=depth,
-                          options={"fmt": fmt, "acc": acc, **options})
+    return StreamOperator(
+        fma, shapes, {"result": FloatShape(acc)}, depth=depth, options={"fmt": fmt, "acc": acc, **options}
+    )
 
 
 def agree(got, want, *columns):
@@ -60,7 +62,9 @@ def value(bits, fmt):
     exponent, fraction = bits >> fmt.fraction_bits & fmt.exponent_max, bits & ((1 << fmt.fraction_bits) - 1)
     if exponent == fmt.exponent_max:
         return None
-    magnitude = (fraction | (exponent > 0) << fmt.fraction_bits) * Fraction(2) ** (max(exponent, 1) + fmt.lsb_exponent - 1)
+    magnitude = (fraction | (exponent > 0) << fmt.fraction_bits) * Fraction(2) ** (
+        max(exponent, 1) + fmt.lsb_exponent - 1
+    )
     return -magnitude if bits & fmt.sign_mask else magnitude
 
 
@@ -103,18 +107,27 @@ def triples(fmt, acc, count, seed):
 # Results -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("names, flush_to_zero", [
-    ("e3m2 e3m2", False), ("e3m2 e3m2", True), ("e2m3 e4m2", False), ("e4m1 e2m3", False), ("e2m2 e3m5", True)])
+@pytest.mark.parametrize(
+    "names, flush_to_zero",
+    [("e3m2 e3m2", False), ("e3m2 e3m2", True), ("e2m3 e4m2", False), ("e4m1 e2m3", False), ("e2m2 e3m5", True)],
+)
 def test_every_triple_of_small_formats(names, flush_to_zero):
     fmt, acc = map(float_format, names.split())
     index = np.arange(1 << (2 * fmt.width + acc.width))
     mask = (1 << fmt.width) - 1
     a, b, c = index & mask, index >> fmt.width & mask, index >> 2 * fmt.width
-    agree(hardware(fmt, acc, a, b, c, flush_to_zero=flush_to_zero),
-          numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero), a, b, c)
+    agree(
+        hardware(fmt, acc, a, b, c, flush_to_zero=flush_to_zero),
+        numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero),
+        a,
+        b,
+        c,
+    )
 
 
-@pytest.mark.parametrize("name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PAIRS])
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in PAIRS]
+)
 def test_random_and_constructed_triples(name):
     fmt, acc = PAIRS[name]
     a, b, c = triples(fmt, acc, 60000, 7)
@@ -138,8 +151,12 @@ def test_rational_arithmetic(name):
     """Against a reference that shares nothing with the models."""
     fmt, acc = PAIRS[name]
     a, b, c = (x[::31] for x in triples(fmt, acc, 20000, 9))
-    finite = np.array([None not in (value(x, fmt), value(y, fmt), value(z, acc))
-                       for x, y, z in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
+    finite = np.array(
+        [
+            None not in (value(x, fmt), value(y, fmt), value(z, acc))
+            for x, y, z in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)
+        ]
+    )
     a, b, c = a[finite], b[finite], c[finite]
     assert len(a) > 1000
     want = np.array([exact(*row, fmt, acc) for row in zip(a.tolist(), b.tolist(), c.tolist(), strict=True)])
@@ -150,14 +167,34 @@ def test_special_values():
     one, two, tiny, inf, nan = 0x3C00, 0x4000, 0x0001, FP16.infinity, FP16.nan
     minus = FP16.sign_mask
     cases = [
-        (inf, 0, one, nan), (0, inf, nan, nan), (inf, one, inf | minus, nan), (inf | minus, one, inf, nan),
-        (inf, two, inf, inf), (inf | minus, two, one, inf | minus), (one, one, inf | minus, inf | minus),
-        (0x7C01, one, one, nan), (one, 0xFE00, one, nan), (one, one, 0xFFFF, nan), (inf, 0, 0x7C01, nan),
-        (0, one, 0, 0), (0, one, minus, 0), (minus, one, 0, 0), (minus, one, minus, minus), (0, minus, minus, minus),
-        (one, one, one | minus, 0), (one | minus, one, one, 0), (two, 0, minus | tiny, minus | tiny),
-        (tiny, tiny, 0, 0), (tiny, tiny | minus, 0, minus), (tiny, tiny, minus, 0), (tiny, tiny, tiny, tiny),
-        (0x7BFF, one, 0x4BFF, 0x7BFF), (0x7BFF, one, 0x4C00, inf), (0x7BFF, 0x7BFF, 0xFBFF, inf),
-        (0x7BFF, 0x7BFF, inf | minus, inf | minus), (0x7BFF, 0xFBFF, inf, inf),
+        (inf, 0, one, nan),
+        (0, inf, nan, nan),
+        (inf, one, inf | minus, nan),
+        (inf | minus, one, inf, nan),
+        (inf, two, inf, inf),
+        (inf | minus, two, one, inf | minus),
+        (one, one, inf | minus, inf | minus),
+        (0x7C01, one, one, nan),
+        (one, 0xFE00, one, nan),
+        (one, one, 0xFFFF, nan),
+        (inf, 0, 0x7C01, nan),
+        (0, one, 0, 0),
+        (0, one, minus, 0),
+        (minus, one, 0, 0),
+        (minus, one, minus, minus),
+        (0, minus, minus, minus),
+        (one, one, one | minus, 0),
+        (one | minus, one, one, 0),
+        (two, 0, minus | tiny, minus | tiny),
+        (tiny, tiny, 0, 0),
+        (tiny, tiny | minus, 0, minus),
+        (tiny, tiny, minus, 0),
+        (tiny, tiny, tiny, tiny),
+        (0x7BFF, one, 0x4BFF, 0x7BFF),
+        (0x7BFF, one, 0x4C00, inf),
+        (0x7BFF, 0x7BFF, 0xFBFF, inf),
+        (0x7BFF, 0x7BFF, inf | minus, inf | minus),
+        (0x7BFF, 0xFBFF, inf, inf),
     ]
     a, b, c, want = np.array(cases).T
     agree(hardware(FP16, FP16, a, b, c), want, a, b, c)
@@ -185,11 +222,16 @@ def test_random_and_constructed_triples_on_an_fpga(name):
 
     @operator
     def both(p, a, b, c):
-        return tuple(fma(p.part(f"f{int(flush)}"), a, b, c, fmt=fmt, acc=acc, flush_to_zero=flush)
-                     for flush in (False, True))
+        return tuple(
+            fma(p.part(f"f{int(flush)}"), a, b, c, fmt=fmt, acc=acc, flush_to_zero=flush) for flush in (False, True)
+        )
 
-    unit = StreamOperator(both, {"a": FloatShape(fmt), "b": FloatShape(fmt), "c": FloatShape(acc)},
-                          {"exact": FloatShape(acc), "flushed": FloatShape(acc)}, options={"fabric": "xilinx"})
+    unit = StreamOperator(
+        both,
+        {"a": FloatShape(fmt), "b": FloatShape(fmt), "c": FloatShape(acc)},
+        {"exact": FloatShape(acc), "flushed": FloatShape(acc)},
+        options={"fabric": "xilinx"},
+    )
     got = evaluate_operator(unit, {"a": a, "b": b, "c": c})
     for key, flush in (("exact", False), ("flushed", True)):
         agree(got[key], numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush), a, b, c)
@@ -223,17 +265,30 @@ def test_unknown_fabric():
 # Pipelines ---------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name, depth, flush_to_zero", [
-    ("fp16", 1, False), ("bf16", 4, False), ("fp16", 30, True),
-    *(pytest.param(*row, marks=pytest.mark.slow) for row in (
-        ("fp16", 9, False), ("bf16-fp32", 6, False), ("fp32", 17, False), ("fp16-fp32", 2, True)))])
+@pytest.mark.parametrize(
+    "name, depth, flush_to_zero",
+    [
+        ("fp16", 1, False),
+        ("bf16", 4, False),
+        ("fp16", 30, True),
+        *(
+            pytest.param(*row, marks=pytest.mark.slow)
+            for row in (("fp16", 9, False), ("bf16-fp32", 6, False), ("fp32", 17, False), ("fp16-fp32", 2, True))
+        ),
+    ],
+)
 def test_depth(name, depth, flush_to_zero):
     """Results, and that they come exactly so many cycles later."""
     fmt, acc = PAIRS[name]
     a, b, c = triples(fmt, acc, 10000, depth)
     unit = component(fmt, acc, depth, flush_to_zero=flush_to_zero)
-    agree(evaluate_operator(unit, {"a": a, "b": b, "c": c})["result"],
-          numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero), a, b, c)
+    agree(
+        evaluate_operator(unit, {"a": a, "b": b, "c": c})["result"],
+        numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero),
+        a,
+        b,
+        c,
+    )
 
 
 # Arguments ---------------------------------------------------------------------------------------------------------
@@ -244,13 +299,21 @@ def test_accumulator_is_the_format_by_default():
     assert len(fma(m, Signal(16), Signal(16), Signal(16), fmt=BF16)) == 16
 
 
-@pytest.mark.parametrize("widths, options, error, message", [
-    ((15, 16, 16), {"fmt": FP16}, ValueError, r"^Operand a must be 16 bits wide as fp16 is, not 15$"),
-    ((16, 17, 16), {"fmt": BF16}, ValueError, r"^Operand b must be 16 bits wide as bf16 is, not 17$"),
-    ((16, 16, 16), {"fmt": FP16, "acc": FP32}, ValueError, r"^Operand c must be 32 bits wide as fp32 is, not 16$"),
-    ((16, 16, 16), {"fmt": "fp16"}, TypeError, r"^Format must be a FloatFormat, not 'fp16'$"),
-    ((16, 16, 16), {"fmt": FP16, "acc": 32}, TypeError, r"^Format of the accumulator must be a FloatFormat, not 32$"),
-])
+@pytest.mark.parametrize(
+    "widths, options, error, message",
+    [
+        ((15, 16, 16), {"fmt": FP16}, ValueError, r"^Operand a must be 16 bits wide as fp16 is, not 15$"),
+        ((16, 17, 16), {"fmt": BF16}, ValueError, r"^Operand b must be 16 bits wide as bf16 is, not 17$"),
+        ((16, 16, 16), {"fmt": FP16, "acc": FP32}, ValueError, r"^Operand c must be 32 bits wide as fp32 is, not 16$"),
+        ((16, 16, 16), {"fmt": "fp16"}, TypeError, r"^Format must be a FloatFormat, not 'fp16'$"),
+        (
+            (16, 16, 16),
+            {"fmt": FP16, "acc": 32},
+            TypeError,
+            r"^Format of the accumulator must be a FloatFormat, not 32$",
+        ),
+    ],
+)
 def test_wrong_arguments(widths, options, error, message):
     with pytest.raises(error, match=message):
         fma(Module(), *map(Signal, widths), **options)
@@ -265,8 +328,13 @@ def test_wrong_arguments(widths, options, error, message):
 def test_millions_of_triples(name, flush_to_zero):
     fmt, acc = PAIRS[name]
     a, b, c = triples(fmt, acc, 1 << 20, 11)
-    agree(hardware(fmt, acc, a, b, c, flush_to_zero=flush_to_zero),
-          numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero), a, b, c)
+    agree(
+        hardware(fmt, acc, a, b, c, flush_to_zero=flush_to_zero),
+        numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero),
+        a,
+        b,
+        c,
+    )
 
 
 @pytest.mark.slow
@@ -276,5 +344,10 @@ def test_any_pair_of_formats(seed):
     fmt, acc = (float_format(f"e{rng.integers(2, 9)}m{rng.integers(1, 24)}") for _ in range(2))
     flush_to_zero = bool(seed % 3 == 0)
     a, b, c = triples(fmt, acc, 100000, seed)
-    agree(hardware(fmt, acc, a, b, c, flush_to_zero=flush_to_zero),
-          numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero), a, b, c)
+    agree(
+        hardware(fmt, acc, a, b, c, flush_to_zero=flush_to_zero),
+        numerics.fma(a, b, c, fmt, acc=acc, flush_to_zero=flush_to_zero),
+        a,
+        b,
+        c,
+    )

@@ -46,8 +46,11 @@ def functions():
     found = {}
     for info in pkgutil.iter_modules(arith.__path__):
         module = importlib.import_module(f"{arith.__name__}.{info.name}")
-        found |= {name: value for name, value in vars(module).items() if hasattr(value, "datapath")
-                  and value.__module__ == module.__name__ and not name.startswith("_")}
+        found |= {
+            name: value
+            for name, value in vars(module).items()
+            if hasattr(value, "datapath") and value.__module__ == module.__name__ and not name.startswith("_")
+        }
     return found
 
 
@@ -66,8 +69,11 @@ def case(name, *args, **options):
     return pytest.param(name, getattr(specifications, name)(**arguments), given, id="-".join(map(str, parts)))
 
 
-ARGUMENTS = {"convert": ["source", "target"], "to_integer": ["fmt", "width", "signed"],
-             "from_integer": ["fmt", "width", "signed"]}
+ARGUMENTS = {
+    "convert": ["source", "target"],
+    "to_integer": ["fmt", "width", "signed"],
+    "from_integer": ["fmt", "width", "signed"],
+}
 FLUSH = {"flush_to_zero": True}
 SLOW = pytest.mark.slow
 
@@ -118,14 +124,29 @@ MORE = [
     case("divide", E4M3, **FLUSH),
     case("square_root", BF16),
     case("square_root", FP16, **FLUSH),
-    *(case(name, fmt, **flush) for name in ("compare", "maximum", "minimum")
-      for fmt in (FP16, BF16, FP32) for flush in ({}, FLUSH)),
-    *(case("convert", source, target, **flush) for flush in ({}, FLUSH)
-      for source, target in ((FP16, E5M2), (E5M2, FP16), (FP16, BF16), (BF16, FP32), (E4M3, E5M2), (FP32, E4M3))),
-    *(case("to_integer", fmt, width, sign) for fmt in (FP16, BF16, FP32) for width in (8, 16, 32, 64)
-      for sign in (True, False)),
-    *(case("from_integer", fmt, width, sign) for fmt in (FP16, BF16, FP32) for width in (8, 16, 64)
-      for sign in (True, False)),
+    *(
+        case(name, fmt, **flush)
+        for name in ("compare", "maximum", "minimum")
+        for fmt in (FP16, BF16, FP32)
+        for flush in ({}, FLUSH)
+    ),
+    *(
+        case("convert", source, target, **flush)
+        for flush in ({}, FLUSH)
+        for source, target in ((FP16, E5M2), (E5M2, FP16), (FP16, BF16), (BF16, FP32), (E4M3, E5M2), (FP32, E4M3))
+    ),
+    *(
+        case("to_integer", fmt, width, sign)
+        for fmt in (FP16, BF16, FP32)
+        for width in (8, 16, 32, 64)
+        for sign in (True, False)
+    ),
+    *(
+        case("from_integer", fmt, width, sign)
+        for fmt in (FP16, BF16, FP32)
+        for width in (8, 16, 64)
+        for sign in (True, False)
+    ),
     case("round_to_integral", BF16),
     case("round_to_integral", FP32, **FLUSH),
 ]
@@ -147,11 +168,12 @@ def test_specified_in_more_formats(name, specification, options):
 @pytest.mark.parametrize("acc", [E3M2, float_format("e5m5")])
 def test_fma_in_parts(acc):
     """A product made before its addend is there, and then added, is a fused multiply-add."""
+
     @operator
     def parts(p, a, b, c, *, fmt, acc):
         options = {"fmt": fmt, "acc": acc}
         product = exact_product(p.module, a, b, name="product_", **options)
-        product = addend_distance(p.module, product, c[acc.fraction_bits:-1], name="distance_", **options)
+        product = addend_distance(p.module, product, c[acc.fraction_bits : -1], name="distance_", **options)
         return add_product(p.part("sum"), product, c, **options)
 
     verdict = prove_operator(parts, *specifications.fma(E3M2, acc=acc), {"fmt": E3M2, "acc": acc})
@@ -160,6 +182,7 @@ def test_fma_in_parts(acc):
 
 def test_exact_there_and_back():
     """A number in a format with room for it is the same number, whose NaN is the canonical one."""
+
     @operator
     def both(p, a):
         p.wide = arith.convert(p, a, source=FP16, target=FP32)
@@ -171,6 +194,7 @@ def test_exact_there_and_back():
 @pytest.mark.parametrize("fmt", [FP16, pytest.param(BF16, marks=SLOW)])
 def test_one_wrong_sum_is_found(fmt):
     """Of 2**32 pairs of operands one is wrong, in the last place."""
+
     @operator
     def planted(p, a, b, *, fmt):
         return OPERATORS["add"](p, a, b, fmt=fmt) ^ ((a == 0x1A35) & (b == 0x2117))
@@ -204,6 +228,7 @@ def test_wrong_special_value_is_found(function):
 
 def test_wrong_tie_is_found():
     """Rounds ties up: right but in the ties below an odd number."""
+
     @operator
     def planted(p, a, *, source, target):
         special = a[23:31].all()
@@ -236,8 +261,10 @@ PIPELINES = {
     "compare": [(PAIR, {"fmt": FP16})],
     "convert": [(HALF, {"source": FP16, "target": BF16}), ({"a": 32}, {"source": FP32, "target": FP16})],
     "to_integer": [(HALF, {"fmt": FP16, "width": 16, "signed": True})],
-    "from_integer": [({"a": signed(16)}, {"fmt": FP16, "signed": True}),
-                     ({"a": unsigned(8)}, {"fmt": FP16, "signed": False})],
+    "from_integer": [
+        ({"a": signed(16)}, {"fmt": FP16, "signed": True}),
+        ({"a": unsigned(8)}, {"fmt": FP16, "signed": False}),
+    ],
     "round_to_integral": [({"a": 8}, {"fmt": E4M3})],
     "divide": [({"a": 8, "b": 8}, {"fmt": E4M3})],
     "square_root": [({"a": 8}, {"fmt": E4M3})],
@@ -258,8 +285,10 @@ PIPELINES = {
     "vector_add": [({"a": [6] * 2, "b": [6] * 2}, {"fmt": E3M2})],
     "vector_multiply": [({"a": [6] * 2, "b": [6] * 2}, {"fmt": E3M2})],
     "vector_scale": [({"s": 6, "x": [6] * 2}, {"fmt": E3M2})],
-    "vector_mac": [({"s": 6, "x": [6] * 2, "acc": [6] * 2}, {"fmt": E3M2}),
-                   ({"s": 6, "x": [6] * 2, "acc": [16] * 2}, {"fmt": E3M2, "result": FP16, "fused": False})],
+    "vector_mac": [
+        ({"s": 6, "x": [6] * 2, "acc": [6] * 2}, {"fmt": E3M2}),
+        ({"s": 6, "x": [6] * 2, "acc": [16] * 2}, {"fmt": E3M2, "result": FP16, "fused": False}),
+    ],
     "dot": [(LANES, {"fmt": FP16}), ({"a": [6] * 3, "b": [6] * 3}, {"fmt": E3M2, "window": "exact"})],
 }
 
@@ -271,8 +300,10 @@ def test_every_operator_is_in_the_table():
 @pytest.mark.parametrize("name", [*PIPELINES])
 def test_pipelined_is_combinational(name):
     """At a few depths, one beyond the number of places for registers."""
-    questions = {f"{name}-{n}": (OPERATORS[name], operands, options, [2, 5] if n == 0 else [1])
-                 for n, (operands, options) in enumerate(PIPELINES[name])}
+    questions = {
+        f"{name}-{n}": (OPERATORS[name], operands, options, [2, 5] if n == 0 else [1])
+        for n, (operands, options) in enumerate(PIPELINES[name])
+    }
     for proof in prove_pipelines(questions):
         assert proof, proof
         assert proof.registers
@@ -280,8 +311,9 @@ def test_pipelined_is_combinational(name):
 
 @pytest.mark.slow
 @pytest.mark.parametrize("fmt", [FP16, BF16, FP32])
-@pytest.mark.parametrize("name", ["add", "multiply", "fma", "divide", "square_root", "reciprocal", "logarithm",
-                                  "exponential"])
+@pytest.mark.parametrize(
+    "name", ["add", "multiply", "fma", "divide", "square_root", "reciprocal", "logarithm", "exponential"]
+)
 def test_pipelined_is_combinational_at_every_depth(name, fmt):
     count = {"fma": 3, "square_root": 1, "reciprocal": 1, "logarithm": 1, "exponential": 1}.get(name, 2)
     operands = dict.fromkeys("abc"[:count], fmt.width)
@@ -328,13 +360,16 @@ def remembers(p, a, b):
     return p.b + last
 
 
-@pytest.mark.parametrize("function, failing", [
-    (escaped, "'b_s1[7]' of stage 1|of stage 0 meets"),
-    (late, "of stage 0 meets"),
-    (too_early, "'result_1[0]' is of stage 0, not 1"),
-    (looks_at_the_depth, "is another function without registers"),
-    (remembers, "there are registers in the combinational netlist"),
-])
+@pytest.mark.parametrize(
+    "function, failing",
+    [
+        (escaped, "'b_s1[7]' of stage 1|of stage 0 meets"),
+        (late, "of stage 0 meets"),
+        (too_early, "'result_1[0]' is of stage 0, not 1"),
+        (looks_at_the_depth, "is another function without registers"),
+        (remembers, "there are registers in the combinational netlist"),
+    ],
+)
 def test_wrong_pipeline_is_found(function, failing):
     (proof,) = prove_pipelines({"planted": (operator(function), {"a": 8, "b": 8}, {}, [1])})
     assert not proof
@@ -359,8 +394,9 @@ def test_stages_hold_and_deliver(depth):
 def half_stream(function, operands):
     def make(depth):
         shape = FloatShape(FP16)
-        return StreamOperator(function, dict.fromkeys(operands, shape), {"result": shape}, depth=depth,
-                              options={"fmt": FP16})
+        return StreamOperator(
+            function, dict.fromkeys(operands, shape), {"result": shape}, depth=depth, options={"fmt": FP16}
+        )
 
     return make
 
@@ -368,7 +404,9 @@ def half_stream(function, operands):
 @pytest.mark.parametrize("name", ["multiply", "maximum", "fma"])
 def test_stream_operator_is_the_reference_around_the_operator(name):
     for depth in (1, 3):
-        proof = check_stream_operator(half_stream(OPERATORS[name], "abc"[:3 if name == "fma" else 2]), depth, name=name)
+        proof = check_stream_operator(
+            half_stream(OPERATORS[name], "abc"[: 3 if name == "fma" else 2]), depth, name=name
+        )
         assert proof, proof
 
 
@@ -379,7 +417,8 @@ class EarlyStage(StreamOperator):
         super().__init__(*args, **options)
         function = self._function
         self._function = lambda m, *operands, enables, **rest: function(
-            m, *operands, enables=[self.o.ready, *enables[1:]] if enables else enables, **rest)
+            m, *operands, enables=[self.o.ready, *enables[1:]] if enables else enables, **rest
+        )
 
 
 class FreeRunning(StreamOperator):
@@ -391,14 +430,22 @@ class FreeRunning(StreamOperator):
         self._function = lambda m, *operands, enables, **rest: function(m, *operands, **rest)
 
 
-@pytest.mark.parametrize("kind, failing", [
-    (EarlyStage, "differs from the reference in enable of stage 1"),
-    (FreeRunning, "does not keep its value while its stage is not free"),
-])
+@pytest.mark.parametrize(
+    "kind, failing",
+    [
+        (EarlyStage, "differs from the reference in enable of stage 1"),
+        (FreeRunning, "does not keep its value while its stage is not free"),
+    ],
+)
 def test_wrong_control_is_found(kind, failing):
     def make(depth):
-        return kind(OPERATORS["maximum"], {"a": FloatShape(FP16), "b": FloatShape(FP16)}, {"result": FloatShape(FP16)},
-                    depth=depth, options={"fmt": FP16})
+        return kind(
+            OPERATORS["maximum"],
+            {"a": FloatShape(FP16), "b": FloatShape(FP16)},
+            {"result": FloatShape(FP16)},
+            depth=depth,
+            options={"fmt": FP16},
+        )
 
     proof = check_stream_operator(make, 2)
     assert not proof and failing in proof.failing, proof
@@ -415,14 +462,17 @@ def test_wrong_pipeline_between_streams_is_found():
 # Order of lanes -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("lanes, fmt, options", [
-    pytest.param(4, FP16, {}, id="fp16-4"),
-    pytest.param(3, E3M2, {"window": "exact", "result": FP16}, id="e3m2-3-exact"),
-    pytest.param(16, FP16, {}, id="fp16-16", marks=SLOW),
-    pytest.param(16, BF16, {}, id="bf16-16", marks=SLOW),
-    pytest.param(16, FP16, {"result": FP16, "flush_to_zero": True}, id="fp16-16-fp16", marks=SLOW),
-    pytest.param(16, FP16, {"window": "exact"}, id="fp16-16-exact", marks=SLOW),
-])
+@pytest.mark.parametrize(
+    "lanes, fmt, options",
+    [
+        pytest.param(4, FP16, {}, id="fp16-4"),
+        pytest.param(3, E3M2, {"window": "exact", "result": FP16}, id="e3m2-3-exact"),
+        pytest.param(16, FP16, {}, id="fp16-16", marks=SLOW),
+        pytest.param(16, BF16, {}, id="bf16-16", marks=SLOW),
+        pytest.param(16, FP16, {"result": FP16, "flush_to_zero": True}, id="fp16-16-fp16", marks=SLOW),
+        pytest.param(16, FP16, {"window": "exact"}, id="fp16-16-exact", marks=SLOW),
+    ],
+)
 def test_dot_product_in_any_order(lanes, fmt, options):
     operands = {"a": [fmt.width] * lanes, "b": [fmt.width] * lanes, "acc": options.get("result", FP32).width}
     proof = prove_lane_order(OPERATORS["dot"], operands, {"fmt": fmt, **options})
@@ -448,8 +498,15 @@ def test_dot_product_with_adders_in_blocks(monkeypatch, what):
     def add_rows(*arguments, **options):
         return dot.add_rows(*arguments, **options)  # the one that the proof has put there
 
-    monkeypatch.setattr(dot, "_add", lambda p, rows, limit, name: add(p.module, rows, limit, name) if len(rows) > 8 else
-                        Cat(*add_rows(p.module, rows, limit=limit, name=name)))
+    monkeypatch.setattr(
+        dot,
+        "_add",
+        lambda p, rows, limit, name: (
+            add(p.module, rows, limit, name)
+            if len(rows) > 8
+            else Cat(*add_rows(p.module, rows, limit=limit, name=name))
+        ),
+    )
     operands = {"a": [6] * 3, "b": [6] * 3, "acc": 16}
     proof = prove_lane_order(OPERATORS["dot"], operands, {"fmt": E3M2, "window": "exact", "result": FP16})
     assert bool(proof) == (what == "taken"), proof
@@ -457,6 +514,7 @@ def test_dot_product_with_adders_in_blocks(monkeypatch, what):
 
 def test_dot_product_in_any_order_by_sat():
     """The same with nothing taken apart, for a format that is small enough."""
+
     @operator
     def both(p, a, b, c, d):
         first = OPERATORS["dot"](p, [a, b], [c, d], fmt=E2M1, result=E3M2, name="first_")
@@ -468,7 +526,7 @@ def test_dot_product_in_any_order_by_sat():
 
 def last_alone(p, a, b, *, fmt):
     """The last lane is multiplied by one more."""
-    return OPERATORS["dot"](p, a, [*b[:-1], (b[-1] + 1)[:fmt.width]], fmt=fmt)
+    return OPERATORS["dot"](p, a, [*b[:-1], (b[-1] + 1)[: fmt.width]], fmt=fmt)
 
 
 def rounded_tree(p, a, b, *, fmt):

@@ -25,18 +25,25 @@ RESULTS = ("product", "sum", "difference", "flushed_product", "flushed_sum")
 @operator
 def everything(p, a, b, *, fmt):
     """All variants side by side, so that one model of them is built."""
+
     def variant(name, function, **options):
         return lambda p: p.keep(**{name: function(p.part(name), a, b, fmt=fmt, **options)})
 
-    p.beside(variant("product", multiply), variant("sum", add), variant("difference", add, subtract=Const(1, 1)),
-             variant("flushed_product", multiply, flush_to_zero=True), variant("flushed_sum", add, flush_to_zero=True))
+    p.beside(
+        variant("product", multiply),
+        variant("sum", add),
+        variant("difference", add, subtract=Const(1, 1)),
+        variant("flushed_product", multiply, flush_to_zero=True),
+        variant("flushed_sum", add, flush_to_zero=True),
+    )
     return tuple(p[name] for name in RESULTS)  # variants may have different numbers of cuts
 
 
 def component(fmt, function=everything, results=RESULTS, depth=0, **options):
     shape = FloatShape(fmt)
-    return StreamOperator(function, {"a": shape, "b": shape}, dict.fromkeys(results, shape), depth=depth,
-                          options={"fmt": fmt, **options})
+    return StreamOperator(
+        function, {"a": shape, "b": shape}, dict.fromkeys(results, shape), depth=depth, options={"fmt": fmt, **options}
+    )
 
 
 def pairs(fmt, count, seed=1):
@@ -50,7 +57,9 @@ def pairs(fmt, count, seed=1):
 def assert_same(got, want, fmt, a, b):
     bad = np.flatnonzero(got != want)
     assert not bad.size, f"{bad.size} of {len(a)} differ: " + ", ".join(
-        "{:0{w}b} {:0{w}b} gives {:0{w}b}, not {:0{w}b}".format(a[i], b[i], got[i], want[i], w=fmt.width) for i in bad[:3])
+        "{:0{w}b} {:0{w}b} gives {:0{w}b}, not {:0{w}b}".format(a[i], b[i], got[i], want[i], w=fmt.width)
+        for i in bad[:3]
+    )
 
 
 # Results -------------------------------------------------------------------------------------------------------------
@@ -82,10 +91,13 @@ def test_machine_formats(fmt):
 def against_models(fmt, count, **options):
     a, b = pairs(fmt, count)
     got = evaluate_operator(component(fmt, **options), {"a": a, "b": b})
-    for name, want in (("product", numerics.multiply(a, b, fmt)), ("sum", numerics.add(a, b, fmt)),
-                       ("difference", numerics.add(a, b, fmt, subtract=True)),
-                       ("flushed_product", numerics.multiply(a, b, fmt, flush_to_zero=True)),
-                       ("flushed_sum", numerics.add(a, b, fmt, flush_to_zero=True))):
+    for name, want in (
+        ("product", numerics.multiply(a, b, fmt)),
+        ("sum", numerics.add(a, b, fmt)),
+        ("difference", numerics.add(a, b, fmt, subtract=True)),
+        ("flushed_product", numerics.multiply(a, b, fmt, flush_to_zero=True)),
+        ("flushed_sum", numerics.add(a, b, fmt, flush_to_zero=True)),
+    ):
         assert_same(got[name], want, fmt, a, b)
 
 
@@ -96,16 +108,30 @@ def test_other_formats(name):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name, depth", [("fp16", 5), ("e4m3", 0), ("e3m2", 0), ("e2m1", 3), ("e8m10", 0), ("bf16", 8),
-                                         ("fp32", 0), ("e2m14", 0), ("e11m27", 4)])
+@pytest.mark.parametrize(
+    "name, depth",
+    [
+        ("fp16", 5),
+        ("e4m3", 0),
+        ("e3m2", 0),
+        ("e2m1", 3),
+        ("e8m10", 0),
+        ("bf16", 8),
+        ("fp32", 0),
+        ("e2m14", 0),
+        ("e11m27", 4),
+    ],
+)
 def test_the_same_bits_on_an_fpga(name, depth):
     """DSP blocks and carry chains in place of trees and prefix adders; all pairs of formats of 8 bits and less."""
     against_models(float_format(name), 50_000, fabric="xilinx", depth=depth)
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("name", ["e2m3", "e2m5", "e5m1", "e5m2", "e3m4", "e2m14", "e4m9", "e6m9", "e10m5", "e7m16",
-                                  "e11m1", "e11m27", "e2m27"])
+@pytest.mark.parametrize(
+    "name",
+    ["e2m3", "e2m5", "e5m1", "e5m2", "e3m4", "e2m14", "e4m9", "e6m9", "e10m5", "e7m16", "e11m1", "e11m27", "e2m27"],
+)
 def test_formats_of_every_kind(name):
     against_models(float_format(name), 200_000)
 
@@ -159,7 +185,9 @@ def test_subtraction_is_chosen_with_the_operands():
         return add(p, a, b, fmt=fmt, subtract=minus)
 
     shape = FloatShape(fmt)
-    unit = StreamOperator(either, {"a": shape, "b": shape, "minus": 1}, {"result": shape}, depth=2, options={"fmt": fmt})
+    unit = StreamOperator(
+        either, {"a": shape, "b": shape, "minus": 1}, {"result": shape}, depth=2, options={"fmt": fmt}
+    )
     rng = np.random.default_rng(1)
     a, b, minus = rng.integers(0, 64, 20_000), rng.integers(0, 64, 20_000), rng.integers(0, 2, 20_000)
     got = evaluate_operator(unit, {"a": a, "b": b, "minus": minus})["result"]
@@ -209,6 +237,7 @@ def values(build, widths, rows):
 @pytest.mark.parametrize("size", [(1, 1), (2, 2), (3, 5), (5, 3), (4, 4), (6, 1)], ids=str)
 def test_products(products, size):
     """Every pair of factors, of an even and an odd number of digits: no carry is lost, no sign wrong."""
+
     def build(m, a, b):
         columns = products(m, a, b)
         return [Cat(add_rows(m, compress(Pipeline(m), columns)))]
@@ -233,8 +262,10 @@ def test_sums(limit, carry):
     rng = np.random.default_rng(3)
 
     def build(m, a, b, c):
-        columns = [[(x, float(rng.integers(0, 9))), (y, float(rng.integers(0, 9)))] if k % 4 else [(x, 0.0)]
-                   for k, (x, y) in enumerate(zip(a, b, strict=True))]
+        columns = [
+            [(x, float(rng.integers(0, 9))), (y, float(rng.integers(0, 9)))] if k % 4 else [(x, 0.0)]
+            for k, (x, y) in enumerate(zip(a, b, strict=True))
+        ]
         return [Cat(add_rows(m, [*columns, []], carry=(c, 3.0) if carry else None, limit=limit))]
 
     twice = sum(1 << k for k in range(11) if k % 4)  # where there are two bits
@@ -244,10 +275,15 @@ def test_sums(limit, carry):
 
 def test_carries_of_some_places_only():
     """A comparison is a carry; its network is as shallow as the logarithm."""
+
     def build(m, a, b):
-        found = carries(m, [(x & ~y, 1.0) for x, y in zip(a, b, strict=True)],
-                        [(~(x ^ y), 2.0) for x, y in zip(a, b, strict=True)], wanted=[5])
-        (carry, arrival), = found.values()
+        found = carries(
+            m,
+            [(x & ~y, 1.0) for x, y in zip(a, b, strict=True)],
+            [(~(x ^ y), 2.0) for x, y in zip(a, b, strict=True)],
+            wanted=[5],
+        )
+        ((carry, arrival),) = found.values()
         assert arrival <= 2 + 3 * 1.5
         return [carry]
 
@@ -259,7 +295,7 @@ def test_carries_of_some_places_only():
 def test_leading_zeros(size):
     full = (1 << max(size - 1, 1).bit_length()) - 1
     rows = [(x,) for x in range(1 << size)]
-    want = [[size - x.bit_length() if x else full, int(x > 0)] for x, in rows]
+    want = [[size - x.bit_length() if x else full, int(x > 0)] for (x,) in rows]
     assert values(lambda m, x: leading_zero_count(m, x), (size,), rows) == want
 
 
@@ -285,7 +321,7 @@ def test_increment(size):
     rows = list(itertools.product(range(1 << size), (0, 1)))
     assert values(lambda m, x, up: [Cat(*incremented(m, x, up))], (size, 1), rows) == [[x + up] for x, up in rows]
     rows = [(x,) for x in range(1 << size)]
-    want = [[sum(int(x % (1 << k) == (1 << k) - 1) << k for k in range(size + 1))] for x, in rows]
+    want = [[sum(int(x % (1 << k) == (1 << k) - 1) << k for k in range(size + 1))] for (x,) in rows]
     assert values(lambda m, x: [Cat(*all_ones_below(m, x))], (size,), rows) == want
 
 
@@ -301,8 +337,11 @@ def test_registers_go_where_the_pipeline_is_narrow():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("function, fmt, gates", [(multiply, FP16, 1700), (multiply, BF16, 1200), (add, FP16, 1100),
-                                                  (add, BF16, 1000)], ids=lambda x: getattr(x, "__name__", None))
+@pytest.mark.parametrize(
+    "function, fmt, gates",
+    [(multiply, FP16, 1700), (multiply, BF16, 1200), (add, FP16, 1100), (add, BF16, 1000)],
+    ids=lambda x: getattr(x, "__name__", None),
+)
 def test_size(function, fmt, gates, tmp_path, monkeypatch):
     """Gate equivalents in the generic library stay in the range that the documentation gives."""
     from amaranth.back import verilog
@@ -310,5 +349,7 @@ def test_size(function, fmt, gates, tmp_path, monkeypatch):
     from bankside.synthesis import get, synthesise
 
     monkeypatch.setenv("BANKSIDE_CACHE", str(tmp_path))
-    text = verilog.convert(component(fmt, function, ("result",)), name="unit", emit_src=False, strip_internal_attrs=True)
+    text = verilog.convert(
+        component(fmt, function, ("result",)), name="unit", emit_src=False, strip_internal_attrs=True
+    )
     assert synthesise(text, "unit", get("generic"), effort="area").area_ge < gates

@@ -28,14 +28,16 @@ from bankside.gen.arith.square_root import IterativeSquareRoot
 E4M3 = float_format("e4m3")
 
 
-
 def functions():
     """Every operator of the library, by name."""
     found = {}
     for info in pkgutil.iter_modules(arith.__path__):
         module = importlib.import_module(f"{arith.__name__}.{info.name}")
-        found |= {name: value for name, value in vars(module).items() if hasattr(value, "datapath")
-                  and value.__module__ == module.__name__ and not name.startswith("_")}
+        found |= {
+            name: value
+            for name, value in vars(module).items()
+            if hasattr(value, "datapath") and value.__module__ == module.__name__ and not name.startswith("_")
+        }
     return found
 
 
@@ -103,17 +105,24 @@ def test_survivors_come_with_operands_that_show_them():
     assert survivors and campaign.score < 1 and "shown by a = 0x" in str(survivors[0])
     text, _ = mutate(REDUNDANT, "unit", 40)
     vectors = {name: np.array([m.witness[name] for m in survivors]) for name in "ab"}
-    got = evaluate(text, "unit", [*PORTS[0], (SELECT, 6)], PORTS[1],
-                   {**vectors, SELECT: np.array([m.number for m in survivors])})["y"]
+    got = evaluate(
+        text, "unit", [*PORTS[0], (SELECT, 6)], PORTS[1], {**vectors, SELECT: np.array([m.number for m in survivors])}
+    )["y"]
     assert (got != vectors["a"] + vectors["b"]).all()
     assert str(campaign).startswith(f"unit: {len(campaign.mutants)} mutants, 128 vectors: ")
 
 
 def test_pipelines_have_mutants_too():
     """A mutant's registers do not reach into the run of the next one."""
+
     def make(depth):
-        return StreamOperator(OPERATORS["maximum"], {"a": FloatShape(E4M3), "b": FloatShape(E4M3)},
-                              {"result": FloatShape(E4M3)}, depth=depth, options={"fmt": E4M3})
+        return StreamOperator(
+            OPERATORS["maximum"],
+            {"a": FloatShape(E4M3), "b": FloatShape(E4M3)},
+            {"result": FloatShape(E4M3)},
+            depth=depth,
+            options={"fmt": E4M3},
+        )
 
     operands, results = {"a": Operand(E4M3), "b": Operand(E4M3)}, {"result": Operand(E4M3)}
     columns = [column[::16] for column in stimulus(operands, 0, 1)]
@@ -134,8 +143,15 @@ def test_units_between_streams_have_mutants_too(unit, names):
     payload = layout.pack({field.name: column for field, column in zip(layout.fields, columns, strict=True)})
     text = text_of(unit(E4M3))
     ports = [StreamPort("i", 8 * len(names), True), StreamPort("o", 8, False)]
-    campaign = stream_campaign(text, "unit", ports, {"i": Items.of(payload)},
-                               {"o": np.array([len(columns[0])])}, count=40, stalls={"i": 0.2, "o": 0.3})
+    campaign = stream_campaign(
+        text,
+        "unit",
+        ports,
+        {"i": Items.of(payload)},
+        {"o": np.array([len(columns[0])])},
+        count=40,
+        stalls={"i": 0.2, "o": 0.3},
+    )
     assert campaign.score >= 0.85, "\n".join(map(str, [campaign, *campaign.of("undecided")]))
 
 
@@ -202,7 +218,9 @@ UNITS = [
     unit("add", fields(FP16)),
     unit("fma", fields(FP16, "abc")),
     unit("exact_product", fields(E4M3), {"product": Operand(PRODUCT)}, fmt=E4M3, acc=E4M3),
-    unit("add_product", {"product": Operand(PRODUCT), "c": Operand(E4M3)}, {"result": Operand(E4M3)}, fmt=E4M3, acc=E4M3),
+    unit(
+        "add_product", {"product": Operand(PRODUCT), "c": Operand(E4M3)}, {"result": Operand(E4M3)}, fmt=E4M3, acc=E4M3
+    ),
     unit("maximum", fields(FP16)),
     unit("minimum", fields(FP16)),
     unit("compare", fields(FP16), {name: BIT for name in ("less", "equal", "greater", "unordered")}),
@@ -217,22 +235,33 @@ UNITS = [
     unit("logarithm", fields(FP16, "a")),
     unit("exponential", fields(FP16, "a")),
     unit("softmax_exp", {"maximum": Operand(FP16), "value": Operand(FP16)}, score=FP16, table=ExpTable(FP16)),
-    unit("scaled_difference", {"maximum": Operand(E4M3), "value": Operand(E4M3)}, {"scaled": Operand(SCALED), "far": BIT},
-         score=E4M3, table=ExpTable(E4M3)),
+    unit(
+        "scaled_difference",
+        {"maximum": Operand(E4M3), "value": Operand(E4M3)},
+        {"scaled": Operand(SCALED), "far": BIT},
+        score=E4M3,
+        table=ExpTable(E4M3),
+    ),
     unit("negative_power", {"scaled": Operand(SCALED)}, {"result": Operand(E4M3)}, table=ExpTable(E4M3)),
     unit("interpolate", fields(FP16, "a"), table=TableInterpolation("sigmoid", FP16)),
     unit("vector_multiply", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
     unit("vector_add", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
     unit("vector_scale", {"s": Operand(E4M3), "x": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)}, fmt=E4M3),
-    unit("vector_mac", {"s": Operand(E4M3), "x": Operand(E4M3, 2), "acc": Operand(E4M3, 2)}, {"result": Operand(E4M3, 2)},
-         fmt=E4M3),
+    unit(
+        "vector_mac",
+        {"s": Operand(E4M3), "x": Operand(E4M3, 2), "acc": Operand(E4M3, 2)},
+        {"result": Operand(E4M3, 2)},
+        fmt=E4M3,
+    ),
     unit("softmax_weight", {"maximum": Operand(FP16), "value": Operand(FP16)}, score=FP16, table=ExpTable(FP16)),
     unit("add_positive", fields(E4M3)),
     unit("window_sum", {"one": Operand(FP16), "other": Operand(FP16)}, {"result": Operand(WINDOW_SUM)}, window=WINDOW),
     unit("row_scale", {"total": Operand(FP16)}, {"result": Operand(SCALE)}, rule=INF2_SOFTMAX),
     unit("quotient", {"weight": Operand(FP16), "scale": Operand(SCALE)}, {"result": Operand(FP16)}, rule=INF2_SOFTMAX),
     unit("dot_tree", {"a": Operand(E4M3, 2), "b": Operand(E4M3, 2)}, {"result": Operand(E4M3)}, fmt=E4M3),
-    unit("dot", {"a": Operand(FP16, 4), "b": Operand(FP16, 4), "acc": Operand(FP32)}, {"result": Operand(FP32)}, fmt=FP16),
+    unit(
+        "dot", {"a": Operand(FP16, 4), "b": Operand(FP16, 4), "acc": Operand(FP32)}, {"result": Operand(FP32)}, fmt=FP16
+    ),
 ]
 
 
@@ -244,8 +273,12 @@ def shape(operand):
 
 
 def campaign_of(name, operands, results, options, *, vectors, count):
-    component = StreamOperator(OPERATORS[name], {k: shape(o) for k, o in operands.items()},
-                               {k: shape(o) for k, o in results.items()}, options=options)
+    component = StreamOperator(
+        OPERATORS[name],
+        {k: shape(o) for k, o in operands.items()},
+        {k: shape(o) for k, o in results.items()},
+        options=options,
+    )
     columns = OWN_OPERANDS[name](vectors, 1) if name in OWN_OPERANDS else stimulus(operands, vectors, 1)
     return operator_campaign(text_of(component, name), name, operands, results, columns, count=count)
 

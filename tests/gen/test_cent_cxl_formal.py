@@ -26,7 +26,7 @@ class MergeContract(StreamProtocol):
         moved = Cat(one.valid & one.ready for one in inputs)
         m.d.comb += [
             Assert(moved.any() == (o.valid & o.ready), "an item leaves when one is taken"),
-            Assert((moved & (moved - 1)[:self._inputs]) == 0, "one item at a time"),
+            Assert((moved & (moved - 1)[: self._inputs]) == 0, "one item at a time"),
         ]
         for n, one in enumerate(inputs):
             others = Signal(range(2 * self._inputs), name=f"others_{n}")
@@ -48,10 +48,13 @@ def test_merge_is_proved():
     assert result.status in ("proved", "bounded") and result.depth >= 24 and not result.unreached, str(result)
 
 
-@pytest.mark.parametrize(("old", "new"), [
-    ("with m.If(~one.valid | self.o.ready):", "with m.If(1):"),
-    ("for k in reversed(range(1, self._inputs)):", "for k in range(1, 2):"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("with m.If(~one.valid | self.o.ready):", "with m.If(1):"),
+        ("for k in reversed(range(1, self._inputs)):", "for k in range(1, 2):"),
+    ],
+)
 def test_planted_error_in_the_merge(old, new):
     """A turn that moves on while an item waits; a turn that only the next producer gets."""
     copy = planted(merge_module, old, new)

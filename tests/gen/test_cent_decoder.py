@@ -1,7 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """CENT's decoder in Amaranth's simulator: latencies, the ring's level, its state; the queue of several memories, proved."""
 
-
 import pytest
 from amaranth.sim import Simulator
 from pydantic import ValidationError
@@ -14,8 +13,20 @@ from bankside.gen.cent.ring import InterleavedFIFO
 from bankside.gen.formal import StreamContract, prove
 from tests.planting import planted
 
-SMALL = CentDecoderConfig(buffer_bytes=128, buffer_banks=2, channels=2, banks=4, rows=64, columns=8, lanes=4, slots=64,
-                          registers=4, devices=4, program_words=64, position_bits=16)
+SMALL = CentDecoderConfig(
+    buffer_bytes=128,
+    buffer_banks=2,
+    channels=2,
+    banks=4,
+    rows=64,
+    columns=8,
+    lanes=4,
+    slots=64,
+    registers=4,
+    devices=4,
+    program_words=64,
+    position_bits=16,
+)
 
 
 def word(mnemonic, **fields):
@@ -58,6 +69,7 @@ def test_latency_of_a_word():
 
 def test_level_of_a_full_ring_and_what_is_dropped():
     """Nothing is taken: words fill the ring. After an error the host's words vanish until CLEAR."""
+
     async def bench(ctx, dut):
         good = word("WR_BIAS", CHmask=1 << 31, Rs=5)
         ctx.set(dut.host.payload, {"word": good, "clear": 0})
@@ -67,7 +79,7 @@ def test_level_of_a_full_ring_and_what_is_dropped():
             sent += ctx.get(dut.host.ready)
             await ctx.tick()
         assert not ctx.get(dut.host.ready) and ctx.get(dut.status.level) == SMALL.depth == 12
-        assert sent == SMALL.depth + 2 + 3 + 2      # further words: host register, three stages, command register
+        assert sent == SMALL.depth + 2 + 3 + 2  # further words: host register, three stages, command register
         ctx.set(dut.host.valid, 0)
         ctx.set(dut.command.ready, 1)
         await ctx.tick().repeat(60)
@@ -90,10 +102,17 @@ def test_level_of_a_full_ring_and_what_is_dropped():
     run(bench)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"buffer_bytes": 1000}, "multiple of a word"), ({"buffer_banks": 3}, "buffer_banks must be a power of two"),
-    ({"buffer_bytes": 64, "buffer_banks": 4}, "at least two words"), ({"columns": 24}, "columns must be a power of two"),
-    ({"slots": 4096}, "slots"), ({"blocking": "some"}, "blocking")])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"buffer_bytes": 1000}, "multiple of a word"),
+        ({"buffer_banks": 3}, "buffer_banks must be a power of two"),
+        ({"buffer_bytes": 64, "buffer_banks": 4}, "at least two words"),
+        ({"columns": 24}, "columns must be a power of two"),
+        ({"slots": 4096}, "slots"),
+        ({"blocking": "some"}, "blocking"),
+    ],
+)
 def test_refused_configurations(changes, message):
     with pytest.raises(ValidationError, match=message):
         CentDecoderConfig(**changes)

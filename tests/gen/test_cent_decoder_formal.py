@@ -2,7 +2,6 @@
 """CENT's decoder, for any answers and stalls: no command leaves before the answer to a blocking instruction, none
 behind a wrong word before a CLEAR, and every command is its word's."""
 
-
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
@@ -16,12 +15,25 @@ from bankside.gen.formal import StreamProtocol, prove
 from tests.planting import planted
 
 #: Four words in the memory, one channel, two of everything else.
-TINY = CentDecoderConfig(buffer_bytes=64, buffer_banks=1, channels=1, banks=2, rows=2, columns=2, lanes=2, slots=2,
-                         registers=2, functions=2, devices=2, program_words=2, position_bits=8)
+TINY = CentDecoderConfig(
+    buffer_bytes=64,
+    buffer_banks=1,
+    channels=1,
+    banks=2,
+    rows=2,
+    columns=2,
+    lanes=2,
+    slots=2,
+    registers=2,
+    functions=2,
+    devices=2,
+    program_words=2,
+    position_bits=8,
+)
 
 
 #: Bits of a word that are free, by field: codes of all instructions, legal and illegal operands of the followed ones.
-FREE = {"opcode": 0x3f, "CHmask": 1 << 31, "OPsize": 3, "Rs": 3, "Rd": 1, "Regid": 1}
+FREE = {"opcode": 0x3F, "CHmask": 1 << 31, "OPsize": 3, "Rs": 3, "Rd": 1, "Regid": 1}
 
 
 class DecoderContract(StreamProtocol):
@@ -83,19 +95,34 @@ class DecoderContract(StreamProtocol):
         op = followed.opcode
         exp, bias = INSTRUCTIONS["EXP"].opcode, INSTRUCTIONS["WR_BIAS"].opcode
         m.d.comb += [
-            Assert(~(command.valid & ~cleared) | (command.p.position == next_position),
-                   "commands are in order, none is lost"),
+            Assert(
+                ~(command.valid & ~cleared) | (command.p.position == next_position),
+                "commands are in order, none is lost",
+            ),
             Assert(~(command.valid & ~cleared) | (next_position < sent), "a command has a word"),
             Assert(~(failed & ~cleared & command.valid), "nothing leaves behind an error"),
             Assert(~(failed & ~cleared & done.valid), "an error is told once"),
-            Assert(~(done.valid & ~cleared & (done.p.code == DecodeError.NONE)) | (done.p.position + 1 == next_position),
-                   "a program ends with its last command"),
+            Assert(
+                ~(done.valid & ~cleared & (done.p.code == DecodeError.NONE)) | (done.p.position + 1 == next_position),
+                "a program ends with its last command",
+            ),
             Assert(~this | (command.p.op == op[:6]) & (op[6:] == 0), "a command is of its word"),
-            Assert(~this | (op != bias) | (command.p.gpr == followed.Rs) & (command.p.mask == 1)
-                   & (followed.CHmask == 1 << 31), "WR_BIAS has its slot and its channel"),
-            Assert(~this | (op != exp) | (command.p.gpr == followed.Rs) & (command.p.gpr1 == followed.Rd)
-                   & (command.p.opsize == followed.OPsize) & (followed.OPsize + followed.Rs <= 2)
-                   & (followed.OPsize + followed.Rd <= 2), "EXP has its slots"),
+            Assert(
+                ~this
+                | (op != bias)
+                | (command.p.gpr == followed.Rs) & (command.p.mask == 1) & (followed.CHmask == 1 << 31),
+                "WR_BIAS has its slot and its channel",
+            ),
+            Assert(
+                ~this
+                | (op != exp)
+                | (command.p.gpr == followed.Rs)
+                & (command.p.gpr1 == followed.Rd)
+                & (command.p.opsize == followed.OPsize)
+                & (followed.OPsize + followed.Rs <= 2)
+                & (followed.OPsize + followed.Rd <= 2),
+                "EXP has its slots",
+            ),
             Cover(this & (op == exp), "the followed word leaves"),
             Cover(failed & ~cleared & (dut.status.level == 0), "words behind an error are dropped"),
             Cover(ends & (done.p.code == DecodeError.ANSWER), "a wrong answer is told"),
@@ -110,12 +137,21 @@ def test_decoder_for_a_bounded_time():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new", "property"), [
-    ("issues.eq(last.valid & right & (state == _State.RUN))", "issues.eq(last.valid & right & (state != _State.FAILED))",
-     "no command leaves before the answer"),
-    ("self.done.valid.eq((state == _State.TELL) & ~commands.o.valid)", "self.done.valid.eq(state == _State.TELL)",
-     "all commands are taken before an end is told"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "property"),
+    [
+        (
+            "issues.eq(last.valid & right & (state == _State.RUN))",
+            "issues.eq(last.valid & right & (state != _State.FAILED))",
+            "no command leaves before the answer",
+        ),
+        (
+            "self.done.valid.eq((state == _State.TELL) & ~commands.o.valid)",
+            "self.done.valid.eq(state == _State.TELL)",
+            "all commands are taken before an end is told",
+        ),
+    ],
+)
 def test_planted_errors(old, new, property):
     result = prove(DecoderContract(planted(module, old, new).CentDecoder(TINY)), induction=1, timeout_s=900)
     assert result.status == "counterexample", str(result)

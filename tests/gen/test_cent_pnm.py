@@ -106,19 +106,28 @@ class Compared(Elaboratable):
             return Cat(lanes[k] & (watched == (address + k)[:2]) for k in range(dut.client.width)).any()
 
         (own,), pairs = dut.claims, dut.claims == ("EWADD",)
-        size = Mux(is_op("RD_MAC", "RD_AF"), config.channels,
-                   Mux(is_op("RD_SBK"), command.opsize * config.channels, command.opsize))
+        size = Mux(
+            is_op("RD_MAC", "RD_AF"),
+            config.channels,
+            Mux(is_op("RD_SBK"), command.opsize * config.channels, command.opsize),
+        )
         into_second = is_op("RED", "EXP")
         known = is_op(*KINDS, *TRANSFERS)
         first, second = within(command.gpr, size), is_op(*KINDS) & within(command.gpr1, size)
         writes = Mux(into_second, second, is_op("EWADD", "WR_GPR", *RECEIVING) & first)
-        follows = is_op(own) & into_second      # its results come behind those before
+        follows = is_op(own) & into_second  # its results come behind those before
         m.d.comb += [
             Assume((command.opsize != 0) & (command.opsize <= 4), "sizes that a program has"),
-            Assume(~is_op(own) | (command.gpr == command.gpr1)
-                   | ((command.gpr1 - command.gpr)[:2] >= command.opsize)
-                   & ((command.gpr - command.gpr1)[:2] >= command.opsize), "operands and results that a program has"),
-            Assume(~dut.start | (is_op(own) & Mux(command.overlap, dut.ready, dut.idle)), "the hub starts what may begin"),
+            Assume(
+                ~is_op(own)
+                | (command.gpr == command.gpr1)
+                | ((command.gpr1 - command.gpr)[:2] >= command.opsize)
+                & ((command.gpr - command.gpr1)[:2] >= command.opsize),
+                "operands and results that a program has",
+            ),
+            Assume(
+                ~dut.start | (is_op(own) & Mux(command.overlap, dut.ready, dut.idle)), "the hub starts what may begin"
+            ),
             Assume(chosen | ~dut.start, "the slot is chosen before a command"),
             Assume(registers.read | ~registers.grant, "only a read is granted"),
         ]
@@ -131,8 +140,10 @@ class Compared(Elaboratable):
             done.append(now)
         # A command that begins now reads in the next clock at the earliest, behind a write of this clock.
         read = registers.grant & (registers.promise if pairs else 1) & accessed(registers.read_address)
-        m.d.sync += [owed.eq(owed + (dut.start & Mux(into_second, second, first)) - done[-1]),
-                     unread.eq(unread + (dut.start & (second if pairs else first)) - read)]
+        m.d.sync += [
+            owed.eq(owed + (dut.start & Mux(into_second, second, first)) - done[-1]),
+            unread.eq(unread + (dut.start & (second if pairs else first)) - read),
+        ]
         foreign = ~is_op(own)
         m.d.comb += [
             Assert(~(dut.settled & known & (first | second & ~follows)) | (owed == 0), "results are there"),
@@ -153,10 +164,14 @@ def contract(monkeypatch, module, op, **fields):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("op", "fields"), [
-    pytest.param("EXP", {}, id="exp"), pytest.param("EWADD", {}, id="ewadd"),
-    pytest.param("EXP", {"banks": 2, "exp_units": 4}, id="groups"),
-])
+@pytest.mark.parametrize(
+    ("op", "fields"),
+    [
+        pytest.param("EXP", {}, id="exp"),
+        pytest.param("EWADD", {}, id="ewadd"),
+        pytest.param("EXP", {"banks": 2, "exp_units": 4}, id="groups"),
+    ],
+)
 def test_an_engine_compares_slots(monkeypatch, op, fields):
     """For every slot, all commands and any grants: nothing is wrong in the first 10 clocks, and every case occurs. The
     defects below need 5 clocks at most."""
@@ -165,15 +180,33 @@ def test_an_engine_compares_slots(monkeypatch, op, fields):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("module", "old", "new", "failing"), [
-    (pnm_module, "use.known, ~owes & ~overtakes, ~self.busy", "use.known, ~overtakes, ~self.busy", "results are there"),
-    (pnm_module, "                | waiting & slots_meet(", "                | 0 & slots_meet(", "operands were read"),
-    (pnm_module, "                running & slots_meet(", "                0 & slots_meet(", "operands were read"),
-    (pnm_module, "done = ends[-1]", "done = ends[-2]", "results are there"),
-    (pnm_module, "~owes & ~overtakes, ~self.busy", "~owes & ~overtakes, 1", "a command of unknown slots is alone"),
-    (hazard_module, "(ahead < count) | (ahead + others > 1 << len(first))", "(ahead < count)", "operands were read"),
-    (hazard_module, "Mux(opsize << shift > every, every, opsize << shift)", "opsize", "operands were read"),
-])
+@pytest.mark.parametrize(
+    ("module", "old", "new", "failing"),
+    [
+        (
+            pnm_module,
+            "use.known, ~owes & ~overtakes, ~self.busy",
+            "use.known, ~overtakes, ~self.busy",
+            "results are there",
+        ),
+        (
+            pnm_module,
+            "                | waiting & slots_meet(",
+            "                | 0 & slots_meet(",
+            "operands were read",
+        ),
+        (pnm_module, "                running & slots_meet(", "                0 & slots_meet(", "operands were read"),
+        (pnm_module, "done = ends[-1]", "done = ends[-2]", "results are there"),
+        (pnm_module, "~owes & ~overtakes, ~self.busy", "~owes & ~overtakes, 1", "a command of unknown slots is alone"),
+        (
+            hazard_module,
+            "(ahead < count) | (ahead + others > 1 << len(first))",
+            "(ahead < count)",
+            "operands were read",
+        ),
+        (hazard_module, "Mux(opsize << shift > every, every, opsize << shift)", "opsize", "operands were read"),
+    ],
+)
 def test_defects_are_found(monkeypatch, module, old, new, failing):
     """Results that are read too early, operands that are overwritten, commands that leave early, short ranges."""
     copy = planted(module, old, new)

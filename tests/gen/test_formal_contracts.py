@@ -85,18 +85,21 @@ class Queue(wiring.Component):
         return m
 
 
-@pytest.mark.parametrize("defect, failing", [
-    ("drops when full", "no more than depth items are held"),
-    ("duplicates on stall", "the k-th item offered is the k-th accepted"),
-    ("payload changes while stalled", "o is stable while stalled"),
-    ("valid drops while stalled", "o is stable while stalled"),
-    ("reorders", "the k-th item offered is the k-th accepted"),
-    ("loses", "the k-th item offered is the k-th accepted"),
-    ("invents", "nothing is offered while nothing is held"),
-    ("refuses", "an item is accepted whenever fewer than depth are held"),
-    ("waits for ready", "an item is offered after latency cycles at the latest"),
-    ("takes every other cycle", "an item is accepted whenever fewer than depth are held"),
-])
+@pytest.mark.parametrize(
+    "defect, failing",
+    [
+        ("drops when full", "no more than depth items are held"),
+        ("duplicates on stall", "the k-th item offered is the k-th accepted"),
+        ("payload changes while stalled", "o is stable while stalled"),
+        ("valid drops while stalled", "o is stable while stalled"),
+        ("reorders", "the k-th item offered is the k-th accepted"),
+        ("loses", "the k-th item offered is the k-th accepted"),
+        ("invents", "nothing is offered while nothing is held"),
+        ("refuses", "an item is accepted whenever fewer than depth are held"),
+        ("waits for ready", "an item is offered after latency cycles at the latest"),
+        ("takes every other cycle", "an item is accepted whenever fewer than depth are held"),
+    ],
+)
 def test_queue_defect_found(defect, failing, tmp_path):
     result = prove(StreamContract(Queue(defect)), trace_dir=tmp_path)
     assert result.status == "counterexample", result
@@ -129,21 +132,24 @@ def test_probe_is_not_trusted(tmp_path):
 
 
 def test_queue_function():
-    assert prove(StreamContract(Queue(probe=True, function=lambda payload: payload + 1),
-                                function=lambda payload: (payload + 1)[:2]))
+    assert prove(
+        StreamContract(
+            Queue(probe=True, function=lambda payload: payload + 1), function=lambda payload: (payload + 1)[:2]
+        )
+    )
 
 
 def test_queue_function_wrong(tmp_path):
-    result = prove(StreamContract(Queue(function=lambda payload: payload + 1),
-                                  function=lambda payload: (payload + 2)[:2]), trace_dir=tmp_path)
+    result = prove(
+        StreamContract(Queue(function=lambda payload: payload + 1), function=lambda payload: (payload + 2)[:2]),
+        trace_dir=tmp_path,
+    )
     assert messages(result.failing) == {"the k-th item offered is the k-th accepted"}
 
 
-@pytest.mark.parametrize("latency, exact, status", [
-    (1, True, "proved"),
-    (2, False, "proved"),
-    (2, True, "counterexample"),
-])
+@pytest.mark.parametrize(
+    "latency, exact, status", [(1, True, "proved"), (2, False, "proved"), (2, True, "counterexample")]
+)
 def test_queue_latency_tight(latency, exact, status, tmp_path):
     """The figure is the least that holds; with ``exact`` a larger one is refused as well."""
     contract = StreamContract(Queue(probe=True), latency=latency, exact=exact)
@@ -229,16 +235,22 @@ class Pairs(wiring.Component):
 
 def test_protocol_proved():
     dut = Pairs()
-    result = prove(StreamProtocol(
-        dut,
-        invariants={"an input is ready for the first of a pair": dut.waiting | dut.i[0].ready | dut.i[1].ready},
-        covers={"the greatest sum": dut.bus.sums.payload == 14},
-    ))
+    result = prove(
+        StreamProtocol(
+            dut,
+            invariants={"an input is ready for the first of a pair": dut.waiting | dut.i[0].ready | dut.i[1].ready},
+            covers={"the greatest sum": dut.bus.sums.payload == 14},
+        )
+    )
     assert result, result
     assert result.assertions == 3
     assert messages(result.reached) == {
-        "i[0] transfers an item", "i[1] transfers an item", "bus.sums transfers an item", "bus.sums is stalled",
-        "the greatest sum"}
+        "i[0] transfers an item",
+        "i[1] transfers an item",
+        "bus.sums transfers an item",
+        "bus.sums is stalled",
+        "the greatest sum",
+    }
 
 
 def test_protocol_of_bare_component():
@@ -279,14 +291,17 @@ def test_assumption_that_excludes_too_much_is_no_proof():
     assert result.detail.startswith("not reached within 20 cycles")
 
 
-@pytest.mark.parametrize("make, error, message", [
-    (lambda: StreamProtocol(Module()), TypeError, "Unit must be a wiring.Component, not "),
-    (lambda: StreamContract(Pairs()), TypeError, "Queue must be a component with an input stream i and an output "),
-    (lambda: ReplayContract(Pairs()), TypeError, "Replay buffer must be a component with an input stream i, not "),
-    (lambda: StreamContract(Queue(), depth=0), ValueError, "Depth must be at least 1, not 0$"),
-    (lambda: StreamContract(Queue(), latency=0), ValueError, "Latency must be at least 1, not 0$"),
-    (lambda: StreamContract(Queue(), interval=1.5), TypeError, "Interval must be an integer, not 1.5$"),
-])
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (lambda: StreamProtocol(Module()), TypeError, "Unit must be a wiring.Component, not "),
+        (lambda: StreamContract(Pairs()), TypeError, "Queue must be a component with an input stream i and an output "),
+        (lambda: ReplayContract(Pairs()), TypeError, "Replay buffer must be a component with an input stream i, not "),
+        (lambda: StreamContract(Queue(), depth=0), ValueError, "Depth must be at least 1, not 0$"),
+        (lambda: StreamContract(Queue(), latency=0), ValueError, "Latency must be at least 1, not 0$"),
+        (lambda: StreamContract(Queue(), interval=1.5), TypeError, "Interval must be an integer, not 1.5$"),
+    ],
+)
 def test_arguments_wrong(make, error, message):
     with pytest.raises(error, match=f"^{re.sub(r'([.])', r'[.]', message)}"):
         make()

@@ -38,6 +38,7 @@ class Counter(wiring.Component):
 def at_most(limit):
     def check(m, counter):
         m.d.comb += Assert(counter.value <= limit, "the limit is kept")
+
     return check
 
 
@@ -83,6 +84,7 @@ def test_check_in_a_clocked_statement(tmp_path):
     def check(m, counter):
         with m.If(counter.value == 4):
             m.d.sync += Assert(~counter.enable, "stays at four")
+
     result = prove(Counter(9, check), trace_dir=tmp_path)
     assert result.status == "counterexample" and result.failing[0].startswith("stays at four")
 
@@ -92,6 +94,7 @@ def test_disabled_check_holds():
         with m.If(counter.value == 40):
             m.d.comb += Assert(0, "never at forty")
         m.d.comb += Assert(counter.value <= 9)
+
     assert prove(Counter(9, check))
 
 
@@ -104,9 +107,13 @@ def test_bounded_check_is_no_proof(tmp_path):
 
 def test_some_assertions_alone(tmp_path):
     """Assertions that are left out neither fail nor help; a message that none has is an error."""
+
     def check(m, counter):
-        m.d.comb += [Assert(counter.value <= 9, "the limit is kept"), Assert(counter.value <= 8, "another limit is kept"),
-                     Assume(counter.value != 40, "no forty")]
+        m.d.comb += [
+            Assert(counter.value <= 9, "the limit is kept"),
+            Assert(counter.value <= 8, "another limit is kept"),
+            Assume(counter.value != 40, "no forty"),
+        ]
 
     result = prove(Counter(9, check), trace_dir=tmp_path, only=("the limit",))
     assert (result.status, result.assertions) == ("proved", 1)
@@ -123,6 +130,7 @@ def test_nothing_to_prove_is_no_proof():
 def test_contradictory_assumption_is_no_proof():
     def check(m, counter):
         m.d.comb += [Assume(0), Assert(0, "anything"), Cover(1, "any cycle")]
+
     result = prove(Counter(9, check))
     assert result.status == "unknown" and result.unreached[0].startswith("any cycle (")
 
@@ -130,6 +138,7 @@ def test_contradictory_assumption_is_no_proof():
 def test_cover_in_time_only(tmp_path):
     def check(m, counter):
         m.d.comb += [Assert(counter.value <= 30), Cover(counter.value == 25, "twenty-five")]
+
     assert prove(Counter(30, check)).status == "unknown"
     assert prove(Counter(30, check), depth=26).status == "proved"
 
@@ -171,6 +180,7 @@ def test_tool_missing(monkeypatch):
 
 def test_check_ends_before_the_search_for_covers(tmp_path):
     """An error after the last checked cycle is not found. A cover that is reached later is found."""
+
     def check(m, counter):
         m.d.comb += [Assert(counter.value <= 11, "the limit is kept"), Cover(counter.value == 15, "15 is reached")]
 
@@ -182,14 +192,17 @@ def test_check_ends_before_the_search_for_covers(tmp_path):
     assert (result.status, result.depth) == ("counterexample", 12)
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ({"depth": 19}, r"Depth must be at least 20, not 19"),
-    ({"induction": 0}, r"Induction must be from 1 to 20 \(depth\), not 0"),
-    ({"induction": 21}, r"Induction must be from 1 to 20 \(depth\), not 21"),
-    ({"check_depth": 0, "induction": 1}, r"Depth of the check must be from 1 to 20 \(depth\), not 0"),
-    ({"check_depth": 21}, r"Depth of the check must be from 1 to 20 \(depth\), not 21"),
-    ({"check_depth": 11}, r"Induction must be from 1 to 11 \(depth\), not 12"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ({"depth": 19}, r"Depth must be at least 20, not 19"),
+        ({"induction": 0}, r"Induction must be from 1 to 20 \(depth\), not 0"),
+        ({"induction": 21}, r"Induction must be from 1 to 20 \(depth\), not 21"),
+        ({"check_depth": 0, "induction": 1}, r"Depth of the check must be from 1 to 20 \(depth\), not 0"),
+        ({"check_depth": 21}, r"Depth of the check must be from 1 to 20 \(depth\), not 21"),
+        ({"check_depth": 11}, r"Induction must be from 1 to 11 \(depth\), not 12"),
+    ],
+)
 def test_arguments_wrong(arguments, message):
     with pytest.raises(ValueError, match=f"^{message}$"):
         prove(Counter(9, at_most(9)), **arguments)
@@ -200,10 +213,13 @@ def test_unit_wrong():
         prove(3)
 
 
-@pytest.mark.parametrize("cycles, status, detail", [
-    (7, "proved", "1 assertions by 7 cycles from reset, and induction of 1"),
-    (0, "unknown", "no answer within 300 s"),
-])
+@pytest.mark.parametrize(
+    "cycles, status, detail",
+    [
+        (7, "proved", "1 assertions by 7 cycles from reset, and induction of 1"),
+        (0, "unknown", "no answer within 300 s"),
+    ],
+)
 def test_bounded_check_out_of_time(cycles, status, detail, monkeypatch, tmp_path):
     """Induction is tried all the same, but is no longer than the part of the bounded check that was done."""
     run = prover._run_yosys
@@ -216,7 +232,7 @@ def test_bounded_check_out_of_time(cycles, status, detail, monkeypatch, tmp_path
             return outcome
         log = folder / "bounded.log"
         text = log.read_text()
-        log.write_text(text[:text.index(f"[base case {cycles + 1}]")])
+        log.write_text(text[: text.index(f"[base case {cycles + 1}]")])
         for later in folder.glob("induction.*"):
             later.unlink()
         return False, None
@@ -243,5 +259,4 @@ def test_result_of_yosys_that_skips_assertions(monkeypatch):
 
     monkeypatch.setattr(prover, "_run_yosys", skip)
     result = prove(Counter(9, check))
-    assert (result.status, result.detail) == (
-        "unknown", "Yosys took 20 assertions into account, not 2 in each cycle")
+    assert (result.status, result.detail) == ("unknown", "Yosys took 20 assertions into account, not 2 in each cycle")

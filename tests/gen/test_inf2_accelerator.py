@@ -25,16 +25,22 @@ def small() -> Inf2AcceleratorConfig:
 @pytest.mark.parametrize("id_bits", [0, 3])
 def test_ports_are_those_of_the_buses(id_bits):
     """Names, widths and directions of the contract are those of the signatures with which the blocks connect."""
+
     def listed(prefix, signature, flow):
-        return {f"{prefix}_{name}": (member.shape if isinstance(member.shape, int) else 1,
-                                     "out" if (member.flow is Out) == flow else "in")
-                for name, member in signature.members.items()}
+        return {
+            f"{prefix}_{name}": (
+                member.shape if isinstance(member.shape, int) else 1,
+                "out" if (member.flow is Out) == flow else "in",
+            )
+            for name, member in signature.members.items()
+        }
 
     def given(ports):
         return {port.name: (port.layout.bits, port.flow) for port in ports}
 
     assert given(axi4_ports("m_axi", 40, 64, id_bits)) == listed(
-        "m_axi", Axi4Signature(address_bits=40, data_bits=64, id_bits=id_bits), True)
+        "m_axi", Axi4Signature(address_bits=40, data_bits=64, id_bits=id_bits), True
+    )
     assert given(axi_lite_ports("s_axi", 8)) == listed("s_axi", AxiLiteSignature(address_bits=8), False)
 
 
@@ -68,7 +74,9 @@ def shuffled(jobs, stall=0.0, seed=1):
         cycle = 0
         while len(got) < count:
             ctx.set(dut.o.ready, int(rng.random() >= stall))
-            _, _, valid, ready, word, block = await ctx.tick().sample(dut.o.valid, dut.o.ready, dut.o.p.word, dut.o.p.block)
+            _, _, valid, ready, word, block = await ctx.tick().sample(
+                dut.o.valid, dut.o.ready, dut.o.p.word, dut.o.p.block
+            )
             cycle += 1
             if valid and ready:
                 got.append((word, block))
@@ -89,8 +97,9 @@ def expected(jobs):
             rows = min(LANES, tokens - tile * LANES)
             for word in range(groups):
                 for row in range(rows):
-                    out.append((first + (tile * LANES + row) * groups + word,
-                                (block + (word if spread else tile)) % BLOCKS))
+                    out.append(
+                        (first + (tile * LANES + row) * groups + word, (block + (word if spread else tile)) % BLOCKS)
+                    )
         first += tokens * groups
     return out
 
@@ -126,8 +135,9 @@ def requests(job, groups, mask_words, arrivals):
         for cycle in range(120):
             for name, rows in zip(("arrived_k", "arrived_v"), arrivals.get(cycle, ()), strict=False):
                 ctx.set(getattr(dut, name), rows)
-            _, _, valid, address, size = await ctx.tick().sample(dut.request.valid, dut.request.p.address,
-                                                                 dut.request.p.bytes)
+            _, _, valid, address, size = await ctx.tick().sample(
+                dut.request.valid, dut.request.p.address, dut.request.p.bytes
+            )
             ctx.set(dut.start, 0)
             if valid:
                 got.append((cycle, address, size))
@@ -143,9 +153,18 @@ def test_requests_in_the_order_of_use():
     job = Job(6, 10, 5, MaskKind.BITS, 11, q=0x100, k=0x200, v=0x400, new_k=0x600, new_v=0x700, mask=0x800)
     got = [one[1:] for one in requests(job, 3, 1, {0: (6, 6)})]
     row = 3 * 8
-    assert got == [(0x100, row), (0x800, 8), (0x200, 4 * row), (0x200 + 4 * row, 2 * row), (0x600, 4 * row),
-                   (0x600 + 4 * row, row), (0x400, 4 * row), (0x400 + 4 * row, 2 * row), (0x700, 4 * row),
-                   (0x700 + 4 * row, row)]
+    assert got == [
+        (0x100, row),
+        (0x800, 8),
+        (0x200, 4 * row),
+        (0x200 + 4 * row, 2 * row),
+        (0x600, 4 * row),
+        (0x600 + 4 * row, row),
+        (0x400, 4 * row),
+        (0x400 + 4 * row, 2 * row),
+        (0x700, 4 * row),
+        (0x700 + 4 * row, row),
+    ]
 
 
 def test_requests_wait_for_rows():
@@ -200,9 +219,13 @@ def test_masks(kind, row, length):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("make", [
-    pytest.param(lambda: TileShuffle(word_bits=1, lanes=2, groups=2, blocks=2, token_bits=3), id="shuffle"),
-    pytest.param(lambda: RowFetcher(small(), 8), id="fetcher")])
+@pytest.mark.parametrize(
+    "make",
+    [
+        pytest.param(lambda: TileShuffle(word_bits=1, lanes=2, groups=2, blocks=2, token_bits=3), id="shuffle"),
+        pytest.param(lambda: RowFetcher(small(), 8), id="fetcher"),
+    ],
+)
 def test_streams_keep_their_contract(make):
     """Proved for all time: what is offered stays until it is taken, whatever comes in."""
     result = prove(make())

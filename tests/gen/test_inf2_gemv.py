@@ -54,12 +54,16 @@ def sums_of(module, config, sizes, rng, kind="wide"):
     simulator.add_testbench(bench)
     simulator.run()
     ends = np.cumsum(sizes) - 1 + dut.LATENCY
-    want = [(n, int(end), tile_sums(config, vector, matrix)[0].tolist()) for n, (end, vector, matrix) in
-            enumerate(zip(ends, episode.vectors, episode.matrices, strict=True))]
+    want = [
+        (n, int(end), tile_sums(config, vector, matrix)[0].tolist())
+        for n, (end, vector, matrix) in enumerate(zip(ends, episode.vectors, episode.matrices, strict=True))
+    ]
     return got, want
 
 
-@pytest.mark.parametrize(("fmt", "accumulator"), [("fp16", "same"), ("bf16", "same"), ("fp16", "fp32"), ("bf16", "fp32")])
+@pytest.mark.parametrize(
+    ("fmt", "accumulator"), [("fp16", "same"), ("bf16", "same"), ("fp16", "fp32"), ("bf16", "fp32")]
+)
 def test_lanes_sum_without_a_bubble(fmt, accumulator):
     config = Inf2GemvConfig(blocks=1, lanes=4, format=fmt, accumulator=accumulator)
     for seed, kind in enumerate(("wide", "bits", "special")):
@@ -68,17 +72,25 @@ def test_lanes_sum_without_a_bubble(fmt, accumulator):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new"), [
-    ("dead.eq(zero | x.zero |", "dead.eq(x.zero |"),
-    ("after.eq(Mux(exponent > before, exponent, before))", "after.eq(Mux(exponent < before, exponent, before))"),
-    ("grown = plus(Mux(first, 0, total >> shift), term, carry)", "grown = plus(Mux(first, 0, total >> shift), term, 0)"),
-    ("[Mux(first, 0, f) | new", "[f | new"),
-    ("register(m, grown_4, f\"lane_grown_6_{lane}\", 2)", "register(m, grown_4, f\"lane_grown_6_{lane}\", 1)"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("dead.eq(zero | x.zero |", "dead.eq(x.zero |"),
+        ("after.eq(Mux(exponent > before, exponent, before))", "after.eq(Mux(exponent < before, exponent, before))"),
+        (
+            "grown = plus(Mux(first, 0, total >> shift), term, carry)",
+            "grown = plus(Mux(first, 0, total >> shift), term, 0)",
+        ),
+        ("[Mux(first, 0, f) | new", "[f | new"),
+        ('register(m, grown_4, f"lane_grown_6_{lane}", 2)', 'register(m, grown_4, f"lane_grown_6_{lane}", 1)'),
+    ],
+)
 def test_errors_in_the_lanes_are_found(old, new):
     module = planted(lanes_module, old, new)
-    pairs = [sums_of(module, SMALL, [4, 1, 3, 2, 4, 4, 1, 1], np.random.default_rng(seed), kind)
-             for seed, kind in enumerate(("wide", "special", "bits"))]
+    pairs = [
+        sums_of(module, SMALL, [4, 1, 3, 2, 4, 4, 1, 1], np.random.default_rng(seed), kind)
+        for seed, kind in enumerate(("wide", "special", "bits"))
+    ]
     assert any(got != want for got, want in pairs)
 
 
@@ -150,7 +162,9 @@ def test_a_block_takes_a_row_in_every_clock(mode):
     """Commands of whole tiles follow each other: rows never wait, not even where commands meet. Some commands have fewer
     output tiles than there are blocks."""
     config = SMALL.model_copy(update={"add_depth": 2})
-    commands = [Gemv(mode, 8, 8)] * 2 + [Gemv(mode, 4, 4) if mode is QK else Gemv(mode, 12, 4)] * 2 + [Gemv(mode, 8, 24)]
+    commands = (
+        [Gemv(mode, 8, 8)] * 2 + [Gemv(mode, 4, 4) if mode is QK else Gemv(mode, 12, 4)] * 2 + [Gemv(mode, 8, 24)]
+    )
     got, want, taken = run(gemv_module, config, [random_episode(config, commands, np.random.default_rng(1))])
     assert got == want
     for block in range(config.blocks):
@@ -171,8 +185,11 @@ def test_commands_without_tokens_or_dimensions_have_no_effect():
             ctx.set(dut.command.valid, 1)
             await ctx.tick().until(dut.command.ready)
         ctx.set(dut.command.valid, 0)
-        queues = {name: [int.from_bytes(row.tobytes(), "little") for row in block.payload]
-                  for name, block in of.items.items() if name != "command"}
+        queues = {
+            name: [int.from_bytes(row.tobytes(), "little") for row in block.payload]
+            for name, block in of.items.items()
+            if name != "command"
+        }
         for _ in range(120):
             for name, words in queues.items():
                 ctx.set(getattr(dut, name).valid, bool(words))
@@ -193,16 +210,19 @@ def test_commands_without_tokens_or_dimensions_have_no_effect():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new"), [
-    ("tile.slot.eq(Mux(job.sv, out, 0))", "tile.slot.eq(0)"),
-    ("Mux(job.sv | last_out, 0, step)", "step"),
-    ("Mux(tile.p.outs > n, self.matrix", "Mux(1, self.matrix"),
-    ("turn.i.p.columns.eq(tile.p.steps)", "turn.i.p.columns.eq(config.lanes)"),
-    ("free.eq(held != places)", "free.eq(1)"),
-    ("enough.eq(waiting != config.result_beats)", "enough.eq(1)"),
-    ("job.ends.eq((outs - 1)[:bits] == rank)", "job.ends.eq(0)"),
-    ("rank.eq(n - turn)", "rank.eq(n)"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("tile.slot.eq(Mux(job.sv, out, 0))", "tile.slot.eq(0)"),
+        ("Mux(job.sv | last_out, 0, step)", "step"),
+        ("Mux(tile.p.outs > n, self.matrix", "Mux(1, self.matrix"),
+        ("turn.i.p.columns.eq(tile.p.steps)", "turn.i.p.columns.eq(config.lanes)"),
+        ("free.eq(held != places)", "free.eq(1)"),
+        ("enough.eq(waiting != config.result_beats)", "enough.eq(1)"),
+        ("job.ends.eq((outs - 1)[:bits] == rank)", "job.ends.eq(0)"),
+        ("rank.eq(n - turn)", "rank.eq(n)"),
+    ],
+)
 def test_errors_in_the_unit_are_found(old, new):
     """Each planted error gives other results, or none."""
     config = SMALL.model_copy(update={"result_beats": 1})

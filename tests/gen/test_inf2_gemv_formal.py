@@ -35,12 +35,20 @@ class BlockPlaces(StreamProtocol):
         m = super().elaborate(platform)
         job, config = self.dut.job.p, self.dut.config
         m.d.comb += Assume(
-            ~self.dut.job.valid | ((job.outs != 0) & (job.steps != 0) & (job.outs <= config.max_tiles)
-                                   & (job.steps <= config.max_tiles) & (job.last_outs != 0)
-                                   & (job.last_outs <= config.lanes) & (job.last_steps != 0)
-                                   & (job.last_steps <= config.lanes)
-                                   & Mux(job.sv, job.outs <= config.slots, job.steps <= config.vector_beats)),
-            "a job is one of this configuration")
+            ~self.dut.job.valid
+            | (
+                (job.outs != 0)
+                & (job.steps != 0)
+                & (job.outs <= config.max_tiles)
+                & (job.steps <= config.max_tiles)
+                & (job.last_outs != 0)
+                & (job.last_outs <= config.lanes)
+                & (job.last_steps != 0)
+                & (job.last_steps <= config.lanes)
+                & Mux(job.sv, job.outs <= config.slots, job.steps <= config.vector_beats)
+            ),
+            "a job is one of this configuration",
+        )
         return m
 
 
@@ -66,7 +74,9 @@ class BlockContract(BlockPlaces):
             of_tile.eq(Mux(tokens == 2, config.lanes, 0) + Mux(job.sv, job.last_steps, job.last_outs)),
             of_job.eq(Mux(taken, Mux(other == 2, of_tile << 1, of_tile), 0)),
             Assert(~result.valid | (results != 0), "no result comes without an output tile"),
-            Assert(~result.valid | (result.p.last == ((results == 1) & ends)), "the last result of a command is marked"),
+            Assert(
+                ~result.valid | (result.p.last == ((results == 1) & ends)), "the last result of a command is marked"
+            ),
             Assert(~moves | (rows != 0), "a block takes no row that is not its own"),
             Assert((results != 0) | (rows == 0), "all rows are taken when the results have left"),
             Cover(left & (results == 1), "a job ends"),
@@ -106,6 +116,7 @@ def free(width):
 @pytest.fixture
 def cut(monkeypatch):
     """Cuts lanes, adder and conversion off the units that are made and elaborated in the test."""
+
     def cut_off(module):
         monkeypatch.setattr(module, "LaneSums", CutLanes)
         monkeypatch.setattr(module, "add", lambda m, a, b, *, fmt, **_: free(fmt.width))
@@ -125,8 +136,18 @@ class SmallConfig(Inf2GemvConfig):
 
 def small(**fields):
     """Two lanes, heads of up to 4 dimensions, up to 4 tokens, one place for results."""
-    return SmallConfig(**{"blocks": 1, "lanes": 2, "format": "bf16", "max_head_dim": 4, "max_tokens": 4,
-                             "add_depth": 1, "result_beats": 1, **fields})
+    return SmallConfig(
+        **{
+            "blocks": 1,
+            "lanes": 2,
+            "format": "bf16",
+            "max_head_dim": 4,
+            "max_tokens": 4,
+            "add_depth": 1,
+            "result_beats": 1,
+            **fields,
+        }
+    )
 
 
 @pytest.mark.slow
@@ -139,18 +160,39 @@ def test_no_counterexample(cut, contract, depth):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("contract", "old", "new", "failing"), [
-    (BlockPlaces, "free.eq(held != places)", "free.eq(1)", "GemvBlock: the sums of a tile find a place"),
-    (BlockPlaces, "enough.eq(waiting != config.result_beats)", "enough.eq(1)",
-     "GemvBlock: finished outputs find a place"),
-    (BlockPlaces, "turn.i.p.columns.eq(tile.p.steps)", "turn.i.p.columns.eq(tile.p.steps - 1)",
-     "GemvBlock: a tile of the buffer has columns"),
-    (BlockContract, "tile.ends.eq(job.ends & last_out & last_step)", "tile.ends.eq(job.ends & last_step)",
-     "the last result of a command is marked"),
-    (BlockContract, "last_out.eq(out == job.outs - 1)", "last_out.eq(out == job.outs)",
-     "a block takes no row that is not its own"),
-])
+@pytest.mark.parametrize(
+    ("contract", "old", "new", "failing"),
+    [
+        (BlockPlaces, "free.eq(held != places)", "free.eq(1)", "GemvBlock: the sums of a tile find a place"),
+        (
+            BlockPlaces,
+            "enough.eq(waiting != config.result_beats)",
+            "enough.eq(1)",
+            "GemvBlock: finished outputs find a place",
+        ),
+        (
+            BlockPlaces,
+            "turn.i.p.columns.eq(tile.p.steps)",
+            "turn.i.p.columns.eq(tile.p.steps - 1)",
+            "GemvBlock: a tile of the buffer has columns",
+        ),
+        (
+            BlockContract,
+            "tile.ends.eq(job.ends & last_out & last_step)",
+            "tile.ends.eq(job.ends & last_step)",
+            "the last result of a command is marked",
+        ),
+        (
+            BlockContract,
+            "last_out.eq(out == job.outs - 1)",
+            "last_out.eq(out == job.outs)",
+            "a block takes no row that is not its own",
+        ),
+    ],
+)
 def test_errors_are_found(cut, contract, old, new, failing):
-    result = prove(contract(cut(planted(gemv_module, old, new)).GemvBlock(small())), depth=32, induction=1, timeout_s=900)
+    result = prove(
+        contract(cut(planted(gemv_module, old, new)).GemvBlock(small())), depth=32, induction=1, timeout_s=900
+    )
     assert result.status == "counterexample", result
     assert failing in messages(result.failing)

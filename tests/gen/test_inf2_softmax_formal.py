@@ -37,17 +37,28 @@ class SmallConfig(Inf2SoftmaxConfig):
 
 def small(**fields):
     """Two lanes, rows of up to 3 tokens (any of two bits), room for 6 beats and 2 rows."""
-    return SmallConfig(**{"lanes": 2, "groups": 1, "format": "bf16", "max_tokens": 3, "slack_beats": 4, "row_slots": 2,
-                          "mask_value": -1.0, "exp_depth": 0, "add_depth": 1, "reciprocal_depth": 1, "quotient_depth": 0,
-                          **fields})
+    return SmallConfig(
+        **{
+            "lanes": 2,
+            "groups": 1,
+            "format": "bf16",
+            "max_tokens": 3,
+            "slack_beats": 4,
+            "row_slots": 2,
+            "mask_value": -1.0,
+            "exp_depth": 0,
+            "add_depth": 1,
+            "reciprocal_depth": 1,
+            "quotient_depth": 0,
+            **fields,
+        }
+    )
 
 
 ON_CHIP = small()
 STREAMED = small(rows="streamed")
 #: The shortest pipelines: a queue beside them is slower.
 UNDIVIDED = small(lanes=1, division="none", row_slots=4)
-
-
 
 
 def depth_of(config):
@@ -73,8 +84,10 @@ class TagMaximum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += [self.output_valid.eq(register(m, self.valid & self.last, "done", self.latency, keep=True)),
-                     self.maximum.eq(register(m, self.data[:2], "tags", self.latency))]
+        m.d.comb += [
+            self.output_valid.eq(register(m, self.valid & self.last, "done", self.latency, keep=True)),
+            self.maximum.eq(register(m, self.data[:2], "tags", self.latency)),
+        ]
         return m
 
 
@@ -88,8 +101,10 @@ class TagSum(wiring.Component):
 
     def elaborate(self, platform):
         m = Module()
-        m.d.comb += [self.output_valid.eq(register(m, self.valid & self.last, "done", self.latency, keep=True)),
-                     self.sum.eq(register(m, self.data[:3], "tags", self.latency))]
+        m.d.comb += [
+            self.output_valid.eq(register(m, self.valid & self.last, "done", self.latency, keep=True)),
+            self.sum.eq(register(m, self.data[:3], "tags", self.latency)),
+        ]
         return m
 
 
@@ -125,11 +140,18 @@ class TagQuotient(wiring.Component):
 @pytest.fixture
 def cut(monkeypatch):
     """Puts tags into the place of the arithmetic of the units that are made and elaborated in the test."""
+
     def cut_off(module):
-        for name, tags in (("RowMaximum", TagMaximum), ("RowSum", TagSum), ("WeightLanes", TagWeights),
-                           ("QuotientLane", TagQuotient)):
+        for name, tags in (
+            ("RowMaximum", TagMaximum),
+            ("RowSum", TagSum),
+            ("WeightLanes", TagWeights),
+            ("QuotientLane", TagQuotient),
+        ):
             monkeypatch.setattr(module, name, tags)
-        monkeypatch.setattr(module, "row_scale", lambda m, total, *, depth, **_: register(m, total, "scale_tags", depth))
+        monkeypatch.setattr(
+            module, "row_scale", lambda m, total, *, depth, **_: register(m, total, "scale_tags", depth)
+        )
         return module
 
     return cut_off
@@ -140,8 +162,13 @@ class Around(wiring.Component):
 
     def __init__(self, unit):
         self.unit, self.config = unit, unit.config
-        super().__init__({name: member for name, member in unit.signature.members.items()
-                          if not name.startswith(("kept_", "again_"))})
+        super().__init__(
+            {
+                name: member
+                for name, member in unit.signature.members.items()
+                if not name.startswith(("kept_", "again_"))
+            }
+        )
 
     def elaborate(self, platform):
         m = Module()
@@ -166,7 +193,9 @@ class SoftmaxPlaces(StreamProtocol):
     def elaborate(self, platform):
         m = super().elaborate(platform)
         row = self.dut.row
-        m.d.comb += Assume(~row.valid | (row.p.tokens <= self.dut.config.max_tokens), "a row is one of this configuration")
+        m.d.comb += Assume(
+            ~row.valid | (row.p.tokens <= self.dut.config.max_tokens), "a row is one of this configuration"
+        )
         return m
 
 
@@ -205,8 +234,10 @@ class SoftmaxContract(SoftmaxPlaces):
         now = waits[0]
         begins, picks, last, ends = Signal(), Signal(), Signal(), Signal()
         m.d.comb += [
-            begins.eq(row.valid & row.ready & row.p.tokens.any()), picks.eq(begins & self.follow & ~picked),
-            last.eq((beat + 1) * lanes >= now.tokens), ends.eq(moves & last),
+            begins.eq(row.valid & row.ready & row.p.tokens.any()),
+            picks.eq(begins & self.follow & ~picked),
+            last.eq((beat + 1) * lanes >= now.tokens),
+            ends.eq(moves & last),
             Assume(~begins | (waiting != len(waits)), "the harness has room"),
         ]
         with m.If(moves):
@@ -225,16 +256,23 @@ class SoftmaxContract(SoftmaxPlaces):
             m.d.sync += [picked.eq(1), tokens.eq(row.p.tokens)]
         m.d.comb += [
             Assert(~moves | (waiting != 0), "scores are taken of a row that has begun"),
-            Assume(~moves | ((score.p.data[:2] == Cat(now.picked, now.late)) & ~score.p.mask[0]),
-                   "the scores of a row carry its tags"),
+            Assume(
+                ~moves | ((score.p.data[:2] == Cat(now.picked, now.late)) & ~score.p.mask[0]),
+                "the scores of a row carry its tags",
+            ),
         ]
         kept = unit._maximum.data
         for lane in range(1, lanes):
             given = score.p.data.word_select(lane, width)
-            wanted = Mux(beat * lanes + lane >= now.tokens, rule.score.negative_infinity,
-                         Mux(score.p.mask[lane], rule.mask_bits, given))
-            m.d.comb += Assert(~moves | (kept.word_select(lane, width) == wanted),
-                               "masked scores are written over, and lanes behind the last token are -infinity")
+            wanted = Mux(
+                beat * lanes + lane >= now.tokens,
+                rule.score.negative_infinity,
+                Mux(score.p.mask[lane], rule.mask_bits, given),
+            )
+            m.d.comb += Assert(
+                ~moves | (kept.word_select(lane, width) == wanted),
+                "masked scores are written over, and lanes behind the last token are -infinity",
+            )
 
         # Rows leave in this order: those before the picked one, the picked one, those behind it. Each row can be picked.
         inside, done, number = Signal(range(32)), Signal(), Signal.like(beat)
@@ -245,11 +283,15 @@ class SoftmaxContract(SoftmaxPlaces):
             m.d.sync += [number.eq(number + 1), done.eq(result.p.last)]
         m.d.comb += [
             Assert(~result.valid | (inside != 0), "a result is of a row"),
-            Assert(~result.valid | Mux(done, late & ~front, ~late & (front | (number == 0))),
-                   "results leave in the order of rows"),
+            Assert(
+                ~result.valid | Mux(done, late & ~front, ~late & (front | (number == 0))),
+                "results leave in the order of rows",
+            ),
             Assert(~result.valid | ~other, "a result has the maximum and the sum of its row"),
-            Assert(~(result.valid & front) | (result.p.last == ((number + 1) * lanes >= tokens)),
-                   "a row has as many results as scores"),
+            Assert(
+                ~(result.valid & front) | (result.p.last == ((number + 1) * lanes >= tokens)),
+                "a row has as many results as scores",
+            ),
             Cover(front & finishes & (number == 1), "a row of two beats ends"),
             Cover(finishes & done, "a row behind the picked one ends"),
         ]
@@ -291,8 +333,11 @@ def wrapped(module, config):
     return Around(unit) if config.streamed else unit
 
 
-CONFIGS = [pytest.param(ON_CHIP, id="on-chip"), pytest.param(STREAMED, id="streamed"),
-           pytest.param(UNDIVIDED, id="undivided")]
+CONFIGS = [
+    pytest.param(ON_CHIP, id="on-chip"),
+    pytest.param(STREAMED, id="streamed"),
+    pytest.param(UNDIVIDED, id="undivided"),
+]
 
 
 @pytest.mark.slow
@@ -306,8 +351,13 @@ def test_places_proved(cut, config):
 
 def rows_of(config):
     """What the contract asserts about a configuration."""
-    out = ["scores are taken of a row that has begun", "a result is of a row", "results leave in the order of rows",
-           "a result has the maximum and the sum of its row", "a row has as many results as scores"]
+    out = [
+        "scores are taken of a row that has begun",
+        "a result is of a row",
+        "results leave in the order of rows",
+        "a result has the maximum and the sum of its row",
+        "a row has as many results as scores",
+    ]
     if config.lanes > 1:
         out.append("masked scores are written over, and lanes behind the last token are -infinity")
     if config.divides:
@@ -316,9 +366,14 @@ def rows_of(config):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("config", "message"), [
-    pytest.param(config.values[0], message, id=f"{config.id}-{message}")
-    for config in CONFIGS for message in rows_of(config.values[0])])
+@pytest.mark.parametrize(
+    ("config", "message"),
+    [
+        pytest.param(config.values[0], message, id=f"{config.id}-{message}")
+        for config in CONFIGS
+        for message in rows_of(config.values[0])
+    ],
+)
 def test_rows_for_a_bounded_time(cut, config, message):
     """Within the cycles of the bounded proof, in which rows of two beats and rows behind them leave.
 
@@ -326,8 +381,9 @@ def test_rows_for_a_bounded_time(cut, config, message):
     test above proves that for all time.
     """
     unit = wrapped(cut(softmax_module), config)
-    result = prove(SoftmaxContract(unit), depth=depth_of(config), induction=1, timeout_s=1500,
-                   only=(message, "Inf2Softmax: "))
+    result = prove(
+        SoftmaxContract(unit), depth=depth_of(config), induction=1, timeout_s=1500, only=(message, "Inf2Softmax: ")
+    )
     assert result.status == "bounded" and result.depth >= depth_of(config), result
     assert not result.unreached
 
@@ -335,6 +391,7 @@ def test_rows_for_a_bounded_time(cut, config, message):
 @pytest.mark.parametrize("config", CONFIGS)
 def test_every_property_of_rows_has_its_proof(cut, config):
     """No assertion of the contract is left out: all others are those of :class:`SoftmaxPlaces`, proved for all time."""
+
     def messages_of(contract):
         harness = contract(wrapped(cut(softmax_module), config))
         text = rtlil.convert(harness, platform="formal", ports=harness.ports)
@@ -347,28 +404,82 @@ def test_every_property_of_rows_has_its_proof(cut, config):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("contract", "config", "old", "new", "failing"), [
-    (SoftmaxPlaces, ON_CHIP, "free.eq(taken != count)", "free.eq(1)",
-     "Inf2Softmax: no more places of maxima are taken than there are"),
-    (SoftmaxPlaces, ON_CHIP, " & (free | ~last)", "", "Inf2Softmax: no more places of maxima are taken than there are"),
-    (SoftmaxPlaces, ON_CHIP, "m.d.sync += first.eq(scores.p.last)", "m.d.sync += first.eq(0)",
-     "Inf2Softmax: the next beat for the sum is framed"),
-    (SoftmaxPlaces, UNDIVIDED, "min(config.row_slots, together)", "config.row_slots",
-     "Inf2Softmax: the maximum of a sum is there"),
-    (SoftmaxContract, ON_CHIP, "maxima.ready.eq(issue & scores.p.last)", "maxima.ready.eq(issue)",
-     "a result has the maximum and the sum of its row"),
-    (SoftmaxContract, ON_CHIP, "scales.ready.eq(issue & weights.p.last)", "scales.ready.eq(issue)",
-     "a result has the maximum and the sum of its row"),
-    (SoftmaxContract, ON_CHIP, "last & rest.any() & (rest <= lane)", "last & (rest <= lane)",
-     "masked scores are written over, and lanes behind the last token are -infinity"),
-    (SoftmaxContract, ON_CHIP, 'register(m, weights.p.last, "results_last", depth)',
-     'register(m, weights.p.last, "results_last", depth + 1)', "a row has as many results as scores"),
-    (SoftmaxContract, STREAMED, "last.eq(beat == count - 1)", "last.eq(beat == count)",
-     "masked scores are written over, and lanes behind the last token are -infinity"),
-    (SoftmaxContract, ON_CHIP, "return latency + 3", "return 1", "a row ends in time"),
-    (SoftmaxContract, UNDIVIDED, "sums.i.p.maximum.eq(tops.o.payload)", "sums.i.p.maximum.eq(maxima.payload)",
-     "a sum has the maximum of its row"),
-])
+@pytest.mark.parametrize(
+    ("contract", "config", "old", "new", "failing"),
+    [
+        (
+            SoftmaxPlaces,
+            ON_CHIP,
+            "free.eq(taken != count)",
+            "free.eq(1)",
+            "Inf2Softmax: no more places of maxima are taken than there are",
+        ),
+        (
+            SoftmaxPlaces,
+            ON_CHIP,
+            " & (free | ~last)",
+            "",
+            "Inf2Softmax: no more places of maxima are taken than there are",
+        ),
+        (
+            SoftmaxPlaces,
+            ON_CHIP,
+            "m.d.sync += first.eq(scores.p.last)",
+            "m.d.sync += first.eq(0)",
+            "Inf2Softmax: the next beat for the sum is framed",
+        ),
+        (
+            SoftmaxPlaces,
+            UNDIVIDED,
+            "min(config.row_slots, together)",
+            "config.row_slots",
+            "Inf2Softmax: the maximum of a sum is there",
+        ),
+        (
+            SoftmaxContract,
+            ON_CHIP,
+            "maxima.ready.eq(issue & scores.p.last)",
+            "maxima.ready.eq(issue)",
+            "a result has the maximum and the sum of its row",
+        ),
+        (
+            SoftmaxContract,
+            ON_CHIP,
+            "scales.ready.eq(issue & weights.p.last)",
+            "scales.ready.eq(issue)",
+            "a result has the maximum and the sum of its row",
+        ),
+        (
+            SoftmaxContract,
+            ON_CHIP,
+            "last & rest.any() & (rest <= lane)",
+            "last & (rest <= lane)",
+            "masked scores are written over, and lanes behind the last token are -infinity",
+        ),
+        (
+            SoftmaxContract,
+            ON_CHIP,
+            'register(m, weights.p.last, "results_last", depth)',
+            'register(m, weights.p.last, "results_last", depth + 1)',
+            "a row has as many results as scores",
+        ),
+        (
+            SoftmaxContract,
+            STREAMED,
+            "last.eq(beat == count - 1)",
+            "last.eq(beat == count)",
+            "masked scores are written over, and lanes behind the last token are -infinity",
+        ),
+        (SoftmaxContract, ON_CHIP, "return latency + 3", "return 1", "a row ends in time"),
+        (
+            SoftmaxContract,
+            UNDIVIDED,
+            "sums.i.p.maximum.eq(tops.o.payload)",
+            "sums.i.p.maximum.eq(maxima.payload)",
+            "a sum has the maximum of its row",
+        ),
+    ],
+)
 def test_errors_are_found(cut, contract, config, old, new, failing):
     unit = wrapped(cut(planted(softmax_module, old, new)), config)
     result = prove(contract(unit), depth=depth_of(config), induction=1, timeout_s=900)

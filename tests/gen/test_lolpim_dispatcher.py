@@ -20,11 +20,27 @@ from bankside.models.program.encoding import encode_program
 SMALL = DpaDispatcherConfig(command_bytes=4096, table_entries=64, slots=3)
 #: One slot, two levels, a prefix word, narrow operands; and the other way round, a line of ten words, tables that are no
 #: powers of two.
-ODD = [DpaDispatcherConfig(command_bytes=1536, line_words=3, mask_bits=8, gpr_bits=6, opsize_bits=5, nesting=2, slots=1,
-                           table_entries=9, row_bits=5, entry_bits=7, stride_bits=9, register_bits=2,
-                           bank_bits=2, column_bits=4),
-       DpaDispatcherConfig(command_bytes=3600, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=50,
-                           row_bits=10)]
+ODD = [
+    DpaDispatcherConfig(
+        command_bytes=1536,
+        line_words=3,
+        mask_bits=8,
+        gpr_bits=6,
+        opsize_bits=5,
+        nesting=2,
+        slots=1,
+        table_entries=9,
+        row_bits=5,
+        entry_bits=7,
+        stride_bits=9,
+        register_bits=2,
+        bank_bits=2,
+        column_bits=4,
+    ),
+    DpaDispatcherConfig(
+        command_bytes=3600, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=50, row_bits=10
+    ),
+]
 
 
 class Bench:
@@ -66,8 +82,13 @@ class Bench:
                 ctx.set(dut.command.ready, self.ready())
                 ctx.set(dut.done.ready, self.random.random() >= self.stall)
                 _, _, valid, ready, payload, ends, taken, end = await ctx.tick().sample(
-                    dut.command.valid, dut.command.ready, dut.command.payload,
-                    dut.done.valid, dut.done.ready, dut.done.payload)
+                    dut.command.valid,
+                    dut.command.ready,
+                    dut.command.payload,
+                    dut.done.valid,
+                    dut.done.ready,
+                    dut.done.payload,
+                )
                 now = tuple(payload[name] for name in config.command_layout.widths) if valid else None
                 assert held is None or now == held
                 held = None if ready else now
@@ -113,7 +134,11 @@ def test_damaged_programs(config):
 @pytest.mark.parametrize("seed", range(4))
 def test_many_programs(config, damage, seed):
     epochs, _ = random_runs(config, np.random.default_rng(100 + seed), 60, damage=damage)
-    same(Bench(config, epochs if damage else [sum(epochs, [])], stall=[0.0, 0.2, 0.6, 0.9][seed], seed=seed, limit=400_000))
+    same(
+        Bench(
+            config, epochs if damage else [sum(epochs, [])], stall=[0.0, 0.2, 0.6, 0.9][seed], seed=seed, limit=400_000
+        )
+    )
 
 
 # Clocks -----------------------------------------------------------------------------------------------------------------
@@ -132,28 +157,31 @@ def add(first, second=(), third=()):
     return (Command("EWADD", opsize=Affine(0, first), gpr0=Affine(0, second), gpr1=Affine(0, third)),)
 
 
-@pytest.mark.parametrize(("nodes", "extra"), [
-    (sync(*sync()), 0),
-    ([Loop(40, sync())], 0),
-    ([Loop(3, (Loop(3, (Loop(3, (Loop(3, sync()),)),)),))], 0),
-    ([Loop(3, (Loop(1, (Loop(2, (Loop(1, sync()),)),)),)), *sync()], 0),
-    ([Loop(4, sync(Loop(3, sync(Loop(2, sync()), *sync())), Loop(2, sync())))], 0),
-    ([Loop(3, (Loop(5, add((1,), (0, 2))),))], 0),
-    # A line has four prefix words. A line more when the loops begin; with two words too many whenever the inner one does.
-    (sync(Loop(5, add((1,), (2,), (3,)))), 0),
-    (sync(Loop(5, (Loop(3, add((1,), (2,), (3,))),))), 1),
-    (sync(Loop(5, (Loop(3, add((1, 1), (2,), (3,))),))), 5),
-    # Five modifiers: a line more for each command.
-    (sync(Loop(4, (Loop(3, add((1, 1), (2, 3), (3,))),))), 12),
-    # Bodies around the number of lines that a loop keeps, and far beyond it.
-    *(([Loop(3, lines(n)), *lines(1)], 0) for n in (5, 6, 7, 8, 13, 20)),
-    ([Loop(3, (*lines(3), Loop(3, lines(9)), *lines(2), Loop(2, (*lines(7), Loop(2, lines(6))))))], 0),
-    ([Loop(2, (Loop(2, (Loop(3, lines(8)), Loop(2, lines(2)))), *lines(9)))], 0),
-    # The lines of a loop of count 0, at least two.
-    ([Loop(4, sync(Loop(0, sync())))], 2 * 3),
-    ([Loop(4, (*lines(2), Loop(0, lines(3)), *lines(1)))], 3 * 4),
-    (sync(Loop(3, (Loop(0, (*lines(4), Loop(2, lines(5)))), *lines(9)))), 9 * 3),
-])
+@pytest.mark.parametrize(
+    ("nodes", "extra"),
+    [
+        (sync(*sync()), 0),
+        ([Loop(40, sync())], 0),
+        ([Loop(3, (Loop(3, (Loop(3, (Loop(3, sync()),)),)),))], 0),
+        ([Loop(3, (Loop(1, (Loop(2, (Loop(1, sync()),)),)),)), *sync()], 0),
+        ([Loop(4, sync(Loop(3, sync(Loop(2, sync()), *sync())), Loop(2, sync())))], 0),
+        ([Loop(3, (Loop(5, add((1,), (0, 2))),))], 0),
+        # A line has four prefix words. A line more when the loops begin; with two words too many whenever the inner one does.
+        (sync(Loop(5, add((1,), (2,), (3,)))), 0),
+        (sync(Loop(5, (Loop(3, add((1,), (2,), (3,))),))), 1),
+        (sync(Loop(5, (Loop(3, add((1, 1), (2,), (3,))),))), 5),
+        # Five modifiers: a line more for each command.
+        (sync(Loop(4, (Loop(3, add((1, 1), (2, 3), (3,))),))), 12),
+        # Bodies around the number of lines that a loop keeps, and far beyond it.
+        *(([Loop(3, lines(n)), *lines(1)], 0) for n in (5, 6, 7, 8, 13, 20)),
+        ([Loop(3, (*lines(3), Loop(3, lines(9)), *lines(2), Loop(2, (*lines(7), Loop(2, lines(6))))))], 0),
+        ([Loop(2, (Loop(2, (Loop(3, lines(8)), Loop(2, lines(2)))), *lines(9)))], 0),
+        # The lines of a loop of count 0, at least two.
+        ([Loop(4, sync(Loop(0, sync())))], 2 * 3),
+        ([Loop(4, (*lines(2), Loop(0, lines(3)), *lines(1)))], 3 * 4),
+        (sync(Loop(3, (Loop(0, (*lines(4), Loop(2, lines(5)))), *lines(9)))), 9 * 3),
+    ],
+)
 def test_a_command_a_clock(nodes, extra):
     """Loops take no clocks of their own, wherever they begin and end."""
     program = Program(nodes)
@@ -175,8 +203,12 @@ def test_requests_without_tokens():
     runs = [[clear, *code, *set_request(SMALL, 1, 7, tokens, 0, [5]), start(SMALL, 0, 1)] for tokens in (0, 1, 3, 0)]
     bench = Bench(SMALL, runs)
     same(bench)
-    assert [code for code, _ in bench.done] == [DispatchError.NEWEST, DispatchError.NONE, DispatchError.NONE,
-                                                DispatchError.NEWEST]
+    assert [code for code, _ in bench.done] == [
+        DispatchError.NEWEST,
+        DispatchError.NONE,
+        DispatchError.NONE,
+        DispatchError.NEWEST,
+    ]
     assert len(bench.commands) == 1 + 2 + 2 + 1
 
 
@@ -226,12 +258,18 @@ def test_release_while_rows_are_looked_up(after):
     """The slot's next request never lends its rows to what is left of the run: that ends with an error."""
     program = Program([Loop(12, (Command("MAC_ABK", opsize=1, mask=1, row=Affine(0, (1,)), slot=0),))])
     old, new = list(range(100, 112)), list(range(200, 212))
-    writes = [*load(SMALL, encode_program(program, SMALL.encoding)), *set_request(SMALL, 0, 1, 1, 0, old), start(SMALL),
-              DpaDispatcher(SMALL).latency["start_to_command"] + 3, release(SMALL, 0), *set_request(SMALL, 0, 2, 1, 0, new)]
+    writes = [
+        *load(SMALL, encode_program(program, SMALL.encoding)),
+        *set_request(SMALL, 0, 1, 1, 0, old),
+        start(SMALL),
+        DpaDispatcher(SMALL).latency["start_to_command"] + 3,
+        release(SMALL, 0),
+        *set_request(SMALL, 0, 2, 1, 0, new),
+    ]
     bench = Stuck(SMALL, [writes], after=after, until=300)
     rows = [row for _, _, _, row, *_ in bench.commands]
     assert bench.done == [(DispatchError.SLOT, 0)]
-    assert after <= len(rows) < 12 and rows == old[:len(rows)]
+    assert after <= len(rows) < 12 and rows == old[: len(rows)]
 
 
 def test_table_is_written_while_it_is_read():

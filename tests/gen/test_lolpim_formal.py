@@ -2,7 +2,6 @@
 """The dispatcher's control: its sequencer proved for any words and for all time; a bounded proof of the whole unit, of the
 first 16 clocks from reset."""
 
-
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
@@ -17,9 +16,26 @@ from bankside.gen.lolpim.sequencer import ItemKind, LoopSequencer
 from tests.planting import planted
 
 #: As small as every part of it goes: lines of a command and two prefix words, two levels, two slots.
-TINY = DpaDispatcherConfig(command_bytes=72, line_words=3, table_entries=2, entry_bits=2, slots=2, nesting=2, row_bits=1,
-                           column_bits=1, bank_bits=1, mask_bits=1, gpr_bits=1, register_bits=1,
-                           opsize_bits=1, request_bits=1, token_bits=2, layer_bits=1, count_bits=2, stride_bits=2)
+TINY = DpaDispatcherConfig(
+    command_bytes=72,
+    line_words=3,
+    table_entries=2,
+    entry_bits=2,
+    slots=2,
+    nesting=2,
+    row_bits=1,
+    column_bits=1,
+    bank_bits=1,
+    mask_bits=1,
+    gpr_bits=1,
+    register_bits=1,
+    opsize_bits=1,
+    request_bits=1,
+    token_bits=2,
+    layer_bits=1,
+    count_bits=2,
+    stride_bits=2,
+)
 
 
 class SequencerContract(StreamProtocol):
@@ -31,11 +47,20 @@ class SequencerContract(StreamProtocol):
     """
 
     def __init__(self, dut):
-        super().__init__(dut, assumptions={
-            "a run begins when none is under way": ~dut.start | ~dut.running,
-            "first line is one, or the one behind the last": dut.first <= TINY.lines,
-        }, covers={"a command in two loops": dut.valid & (dut.item.kind == ItemKind.COMMAND) & dut.item.modifiers[0].valid
-                   & dut.item.modifiers[1].valid & (dut.item.modifiers[0].index > 0)})
+        super().__init__(
+            dut,
+            assumptions={
+                "a run begins when none is under way": ~dut.start | ~dut.running,
+                "first line is one, or the one behind the last": dut.first <= TINY.lines,
+            },
+            covers={
+                "a command in two loops": dut.valid
+                & (dut.item.kind == ItemKind.COMMAND)
+                & dut.item.modifiers[0].valid
+                & dut.item.modifiers[1].valid
+                & (dut.item.modifiers[0].index > 0)
+            },
+        )
         self.least_depth = 24
 
     def elaborate(self, platform):
@@ -81,8 +106,9 @@ class DispatcherContract(StreamProtocol):
         over = dut.done.valid & dut.done.ready
         waiting, failed = Signal(3), Signal()
         m.d.sync += waiting.eq(waiting + starts - over)
-        errors = ~Cat(dut.done.p.code == code for code in (DispatchError.NONE, DispatchError.STOPPED,
-                                                           DispatchError.NOT_CLEARED)).any()
+        errors = ~Cat(
+            dut.done.p.code == code for code in (DispatchError.NONE, DispatchError.STOPPED, DispatchError.NOT_CLEARED)
+        ).any()
         with m.If(over & errors):
             m.d.sync += failed.eq(1)
         with m.If(writes & clears):
@@ -93,9 +119,13 @@ class DispatcherContract(StreamProtocol):
             Assert(~dut.command.valid | (waiting != 0), "no command without a run"),
             Assert(~dut.done.valid | (waiting != 0), "no end without a start"),
             Assert(~(failed & dut.command.valid), "nothing is issued after an error"),
-            Assert(~(failed & dut.done.valid) | (dut.done.p.code == DispatchError.NOT_CLEARED),
-                   "no run begins after an error"),
-            Assert(~(dut.done.valid & dut.command.valid) | (waiting > 1), "all commands are taken before the end is told"),
+            Assert(
+                ~(failed & dut.done.valid) | (dut.done.p.code == DispatchError.NOT_CLEARED),
+                "no run begins after an error",
+            ),
+            Assert(
+                ~(dut.done.valid & dut.command.valid) | (waiting > 1), "all commands are taken before the end is told"
+            ),
             Cover(failed & (waiting != 0), "a start after an error"),
             Cover(over & (dut.done.p.code == DispatchError.NONE), "a program comes to its end"),
         ]
@@ -108,10 +138,13 @@ def test_sequencer_is_proved():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new"), [
-    ("with m.Elif(end > around):", "with m.Elif(end > around + 1):"),
-    ("new.final.eq(word.last == 0)", "new.final.eq(0)"),
-])
+@pytest.mark.parametrize(
+    ("old", "new"),
+    [
+        ("with m.Elif(end > around):", "with m.Elif(end > around + 1):"),
+        ("new.final.eq(word.last == 0)", "new.final.eq(0)"),
+    ],
+)
 def test_planted_error_in_the_sequencer(old, new):
     copy = planted(sequencer_module, old, new)
     result = prove(SequencerContract(copy.LoopSequencer(TINY)), timeout_s=200)
@@ -119,15 +152,25 @@ def test_planted_error_in_the_sequencer(old, new):
 
 
 #: A prefix word, a level, a slot and four lines: enough for a program with a loop, a lookup and an error.
-LEAST = DpaDispatcherConfig(**{**TINY.model_dump(), "command_bytes": 32, "line_words": 2, "slots": 1, "nesting": 1,
-                               "token_bits": 1, "count_bits": 1})
+LEAST = DpaDispatcherConfig(
+    **{
+        **TINY.model_dump(),
+        "command_bytes": 32,
+        "line_words": 2,
+        "slots": 1,
+        "nesting": 1,
+        "token_bits": 1,
+        "count_bits": 1,
+    }
+)
 
 
 @pytest.mark.slow
 def test_planted_error_in_the_dispatcher():
     """A CLEAR that is answered as a START."""
-    copy = planted(dispatcher_module, "refused.eq(does & names[Host.START] & state.failed)",
-                   "refused.eq(does & names[Host.CLEAR])")
+    copy = planted(
+        dispatcher_module, "refused.eq(does & names[Host.START] & state.failed)", "refused.eq(does & names[Host.CLEAR])"
+    )
     result = prove(DispatcherContract(copy.DpaDispatcher(LEAST)), induction=1, timeout_s=900)
     assert result.status == "counterexample", str(result)
     assert any("no end without a start" in one for one in result.failing), str(result)

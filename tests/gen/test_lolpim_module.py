@@ -19,15 +19,28 @@ from bankside.gen.lolpim import LolPimModule
 from bankside.models.lolpim import dispatch
 
 #: Three channels of a mask of five; a dispatcher with few rows.
-CONFIG = LolPimModuleConfig.model_validate({
-    "dispatcher": {"command_bytes": 4096, "table_entries": 64, "slots": 3, "mask_bits": 5, "column_bits": 3, "bank_bits": 2,
-                   "gpr_bits": 7, "opsize_bits": 9, "register_bits": 1},
-    "channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "table_entries": 16, "opsize_bits": 9},
-    "hub": {"channels": 3, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256}})
+CONFIG = LolPimModuleConfig.model_validate(
+    {
+        "dispatcher": {
+            "command_bytes": 4096,
+            "table_entries": 64,
+            "slots": 3,
+            "mask_bits": 5,
+            "column_bits": 3,
+            "bank_bits": 2,
+            "gpr_bits": 7,
+            "opsize_bits": 9,
+            "register_bits": 1,
+        },
+        "channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "table_entries": 16, "opsize_bits": 9},
+        "hub": {"channels": 3, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256},
+    }
+)
 
 
 def hollow(unit, made):
     """A unit with nothing in it; the instances that are made are kept."""
+
     class Hollow(wiring.Component):
         def __init__(self, config):
             self.config = config
@@ -48,10 +61,11 @@ def run(monkeypatch, epochs, stall):
     dut, rng, runs = LolPimModule(CONFIG), random.Random(1), len(epochs)
     simulator = Simulator(dut)
     hub, ends = hubs[0], []
-    streams = {"hub": (hub.command, CONFIG.hub.command_layout.widths),
-               **{f"channel_{n}": (unit.command, CONFIG.channel.command_layout.widths) for n, unit in enumerate(channels)},
-               **{f"memory_{n}": (getattr(dut, f"memory_{n}"), CONFIG.memory_layout.widths)
-                  for n in range(CONFIG.channels)}}
+    streams = {
+        "hub": (hub.command, CONFIG.hub.command_layout.widths),
+        **{f"channel_{n}": (unit.command, CONFIG.channel.command_layout.widths) for n, unit in enumerate(channels)},
+        **{f"memory_{n}": (getattr(dut, f"memory_{n}"), CONFIG.memory_layout.widths) for n in range(CONFIG.channels)},
+    }
     seen = {name: [] for name in streams}
 
     async def host(ctx):
@@ -70,12 +84,15 @@ def run(monkeypatch, epochs, stall):
         while quiet < 200:
             for stream, _ in streams.values():
                 ctx.set(stream.ready, rng.random() >= stall)
-            values = await ctx.tick().sample(dut.done.valid, *(part for stream, _ in streams.values()
-                                                               for part in (stream.valid, stream.ready, stream.payload)))
+            values = await ctx.tick().sample(
+                dut.done.valid,
+                *(part for stream, _ in streams.values() for part in (stream.valid, stream.ready, stream.payload)),
+            )
             _, _, done, *parts = values
             ends.extend([clock] * done)
-            for (name, (_, fields)), valid, ready, payload in zip(streams.items(), *(parts[k::3] for k in range(3)),
-                                                                  strict=True):
+            for (name, (_, fields)), valid, ready, payload in zip(
+                streams.items(), *(parts[k::3] for k in range(3)), strict=True
+            ):
                 if valid and ready:
                     seen[name].append((clock, {field: payload[field] for field in fields}))
                     quiet = 0
@@ -103,17 +120,23 @@ def test_who_gets_a_command(monkeypatch, stall):
         op = names[c["op"]]
         c["opsize"] = operations(op, c["opsize"])
         if op in CONFIG.hub.commands:
-            expected["hub"].append({**{name: c[name] for name in ("op", "opsize", "gpr", "gpr1", "overlap")},
-                                    "mask": c["mask"] >> 2})
+            expected["hub"].append(
+                {**{name: c[name] for name in ("op", "opsize", "gpr", "gpr1", "overlap")}, "mask": c["mask"] >> 2}
+            )
         for n in range(CONFIG.channels):
             addressed = bool(c["mask"] & mask_of([n], 5)) if op in CHANNEL_CODES else op in PLAIN and c["gpr1"] == n
             if addressed:
                 expected[f"memory_{n}"].append({name: c[name] for name in CONFIG.memory_layout.widths})
             if addressed and op in CHANNEL_CODES:
-                expected[f"channel_{n}"].append({
-                    **{name: c[name] for name in ("op", "opsize", "bank", "register")},
-                    "column": c["column"] if op == "WR_GB" else c["gpr"] % 8, "element": c["gpr1"] % 4,
-                    "function": c["gpr1"] % 8, "neighbour": c["gpr1"] % 2})
+                expected[f"channel_{n}"].append(
+                    {
+                        **{name: c[name] for name in ("op", "opsize", "bank", "register")},
+                        "column": c["column"] if op == "WR_GB" else c["gpr"] % 8,
+                        "element": c["gpr1"] % 4,
+                        "function": c["gpr1"] % 8,
+                        "neighbour": c["gpr1"] % 2,
+                    }
+                )
     for name, commands in expected.items():
         assert [command for _, command in seen[name]] == commands, name
     assert all(len(commands) > 10 for commands in expected.values())

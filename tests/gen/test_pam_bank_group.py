@@ -22,15 +22,21 @@ from bankside.gen.pam.ssd_controller import PamSsdController
 
 FORMATS = {"format": "bf16", "acc_format": "bf16", "score_format": "bf16"}
 PARTS = {
-    "processing": PamPuConfig(lanes=4, buffer_bytes=48, query_bytes=32, tile_tokens=2, score_tiles=1, max_head_dim=8,
-                              max_tokens=15, **FORMATS),
-    "reduction": PamRuConfig(lanes=4, source_lanes=4, sources=2, max_head_dim=8, scratch_bytes=16, log_format="bf16",
-                             **FORMATS)}
+    "processing": PamPuConfig(
+        lanes=4, buffer_bytes=48, query_bytes=32, tile_tokens=2, score_tiles=1, max_head_dim=8, max_tokens=15, **FORMATS
+    ),
+    "reduction": PamRuConfig(
+        lanes=4, source_lanes=4, sources=2, max_head_dim=8, scratch_bytes=16, log_format="bf16", **FORMATS
+    ),
+}
 GROUP = PamBankGroupConfig(**PARTS)
 CONTROLLER = PamSsdControllerConfig(**PARTS, groups=1, channel_pages=1)
 SEVERAL = {
-    "processing": PamPuConfig(**{**PARTS["processing"].model_dump(), "queries": 2, "query_bytes": 64, "buffer_bytes": 80}),
-    "reduction": PamRuConfig(**{**PARTS["reduction"].model_dump(), "queries": 2, "scratch_bytes": 32})}
+    "processing": PamPuConfig(
+        **{**PARTS["processing"].model_dump(), "queries": 2, "query_bytes": 64, "buffer_bytes": 80}
+    ),
+    "reduction": PamRuConfig(**{**PARTS["reduction"].model_dump(), "queries": 2, "scratch_bytes": 32}),
+}
 
 
 def play(dut, streams, expected, rng, valid=0.8, ready=0.7):
@@ -66,20 +72,29 @@ def play(dut, streams, expected, rng, valid=0.8, ready=0.7):
     return got
 
 
-@pytest.mark.parametrize("config, component", [
-    (GROUP, PamBankGroup), (CONTROLLER, PamSsdController), (PamBankGroupConfig(**SEVERAL), PamBankGroup),
-    (PamSsdControllerConfig(**SEVERAL, groups=1, channel_pages=1), PamSsdController)],
-    ids=["bank-group", "ssd-controller", "bank-group-of-two-queries", "ssd-controller-of-two-queries"])
+@pytest.mark.parametrize(
+    "config, component",
+    [
+        (GROUP, PamBankGroup),
+        (CONTROLLER, PamSsdController),
+        (PamBankGroupConfig(**SEVERAL), PamBankGroup),
+        (PamSsdControllerConfig(**SEVERAL, groups=1, channel_pages=1), PamSsdController),
+    ],
+    ids=["bank-group", "ssd-controller", "bank-group-of-two-queries", "ssd-controller-of-two-queries"],
+)
 def test_bit_for_bit(config, component):
     """Five tokens in one bank, none or three in the other; both levels; random stalls. One page of a channel at a time.
     With several queries, a step of one query is between steps of two."""
     rng = np.random.default_rng(1)
     several = config.processing.queries
-    steps = [random_decode(config, tokens, 8, rng, normalise=normalise, queries=queries)
-             for tokens, normalise, queries in (((5, 3), True, several), ((5, 0), False, 1), ((0, 0), True, several))]
+    steps = [
+        random_decode(config, tokens, 8, rng, normalise=normalise, queries=queries)
+        for tokens, normalise, queries in (((5, 3), True, several), ((5, 0), False, 1), ((0, 0), True, several))
+    ]
     work = stimulus(config, [Episode(steps)], [step.result(config) for step in steps])
-    streams = {name: [int.from_bytes(bytes(row), "little") for row in items.payload]
-               for name, items in work.items.items()}
+    streams = {
+        name: [int.from_bytes(bytes(row), "little") for row in items.payload] for name, items in work.items.items()
+    }
     expected = [int.from_bytes(bytes(row), "little") for row in work.expected["result"]]
     assert play(component(config), streams, len(expected), rng) == expected
 

@@ -18,6 +18,7 @@ from bankside.models.pam.interface import Image, SchedulerModel, Tokens, bundles
 @st.composite
 def sides(draw, token_bytes, name, together=False):
     """Small memories of every kind of map that tokens of this size fit; ``together``: commands may reach several chips."""
+
     def power(low, high):
         return 1 << draw(st.integers(low, high))
 
@@ -33,14 +34,35 @@ def sides(draw, token_bytes, name, together=False):
     banks = power(0, 2)
     lockstep = min(power(0, 2 if together else 1), groups)
     states = groups // lockstep * banks
-    cycles = {name: draw(st.sampled_from(values)) for name, values in {
-        "read_bank_cycles": [1, 2, 7, 20], "write_bank_cycles": [1, 3, 12], "read_recovery_cycles": [1, 2, 9],
-        "write_recovery_cycles": [1, 5, 15], "activate_cycles": [1, 2, 5], "window_cycles": [0, 1, 9, 40]}.items()}
+    cycles = {
+        name: draw(st.sampled_from(values))
+        for name, values in {
+            "read_bank_cycles": [1, 2, 7, 20],
+            "write_bank_cycles": [1, 3, 12],
+            "read_recovery_cycles": [1, 2, 9],
+            "write_recovery_cycles": [1, 5, 15],
+            "activate_cycles": [1, 2, 5],
+            "window_cycles": [0, 1, 9, 40],
+        }.items()
+    }
     return MemorySide(
-        format=name, port_bytes=port, groups=groups, lockstep=lockstep, chips=lockstep if together else 1, banks=banks,
-        rows=rows, row_bytes=columns * access, access_bytes=access, tile_tokens=tile,
+        format=name,
+        port_bytes=port,
+        groups=groups,
+        lockstep=lockstep,
+        chips=lockstep if together else 1,
+        banks=banks,
+        rows=rows,
+        row_bytes=columns * access,
+        access_bytes=access,
+        tile_tokens=tile,
         key_run=min(power(0, 4), part),
-        value_run=min(power(0, 4), part), split=split, interleave=power(0, 2), windows=min(power(0, 1), states), **cycles)
+        value_run=min(power(0, 4), part),
+        split=split,
+        interleave=power(0, 2),
+        windows=min(power(0, 1), states),
+        **cycles,
+    )
 
 
 @st.composite
@@ -49,11 +71,17 @@ def configs(draw):
     several = draw(st.sampled_from(["left", "right", None]))
     source, destination = (draw(sides(token_bytes, name, name == several)) for name in ("left", "right"))
     chips = max(source.chips, destination.chips)
-    return PamInterfaceConfig(source=source, destination=destination, token_bytes=token_bytes,
-                              buffer_tokens=draw(st.integers(1, 5 if chips == 1 else 3)) * chips,
-                              reorder_depth=draw(st.integers(1, 4)),
-                              write_depth=draw(st.integers(1, 4)), hit_limit=draw(st.sampled_from([1, 2, 5])),
-                              reads_in_flight=draw(st.integers(1, 6)), tag_bits=6)
+    return PamInterfaceConfig(
+        source=source,
+        destination=destination,
+        token_bytes=token_bytes,
+        buffer_tokens=draw(st.integers(1, 5 if chips == 1 else 3)) * chips,
+        reorder_depth=draw(st.integers(1, 4)),
+        write_depth=draw(st.integers(1, 4)),
+        hit_limit=draw(st.sampled_from([1, 2, 5])),
+        reads_in_flight=draw(st.integers(1, 6)),
+        tag_bits=6,
+    )
 
 
 def places(side, token_bytes, count, rng):
@@ -68,8 +96,9 @@ def places(side, token_bytes, count, rng):
     return chosen // capacity, chosen % capacity
 
 
-small = settings(max_examples=12, suppress_health_check=list(HealthCheck),
-                 phases=[Phase.explicit, Phase.generate])  # a counterexample of so small units is small enough
+small = settings(
+    max_examples=12, suppress_health_check=list(HealthCheck), phases=[Phase.explicit, Phase.generate]
+)  # a counterexample of so small units is small enough
 
 
 @small
@@ -79,8 +108,15 @@ def test_scheduler_is_the_model_in_every_cycle(data):
     side = data.draw(sides(token_bytes, "side"))
     depth, hit_limit = data.draw(st.integers(1, 5)), data.draw(st.sampled_from([1, 2, 6]))
     rng = random.Random(data.draw(st.integers(0, 1000)))
-    dut = AccessScheduler(side, token_bytes, depth, 8, bank_cycles=side.read_bank_cycles,
-                          recovery_cycles=side.read_recovery_cycles, hit_limit=hit_limit)
+    dut = AccessScheduler(
+        side,
+        token_bytes,
+        depth,
+        8,
+        bank_cycles=side.read_bank_cycles,
+        recovery_cycles=side.read_recovery_cycles,
+        hit_limit=hit_limit,
+    )
     model = SchedulerModel(side, token_bytes, depth, side.read_bank_cycles, side.read_recovery_cycles, hit_limit)
     group, slot = places(side, token_bytes, 24, np.random.default_rng(rng.randrange(1000)))
     todo = list(zip(group.tolist(), slot.tolist(), strict=True))
@@ -103,7 +139,14 @@ def test_scheduler_is_the_model_in_every_cycle(data):
                 got = ctx.get(dut.o.payload)
                 place = got.location
                 assert (got.ref, got.access, place.group, place.bank, place.row, place.column, bool(got.last)) == (
-                    want.token, want.access, want.group, want.bank, want.row, want.column, want.last)
+                    want.token,
+                    want.access,
+                    want.group,
+                    want.bank,
+                    want.row,
+                    want.column,
+                    want.last,
+                )
                 left += taken
             given_out += item is not None and model.ready
             model.step(item, taken)
@@ -149,8 +192,9 @@ def play(config, tokens, data, rng, stall):
         while True:
             _, _, moved, place = await ctx.tick().sample(dut.read.valid & dut.read.ready, dut.read.payload)
             if moved:
-                blocks = [held.get(a, np.zeros(config.source.access_bytes, np.uint8))
-                          for a in addresses(config.source, place)]
+                blocks = [
+                    held.get(a, np.zeros(config.source.access_bytes, np.uint8)) for a in addresses(config.source, place)
+                ]
                 answers.extend(np.stack([block.reshape(config.source.beats, -1) for block in blocks], axis=1))
             ctx.set(dut.read.ready, rng.random() >= stall)
 
@@ -170,11 +214,21 @@ def play(config, tokens, data, rng, stall):
             for port in (dut.write, dut.write_data, dut.done):
                 ctx.set(port.ready, rng.random() >= stall)
             _, _, command, place, beat, payload, ended, tag = await ctx.tick().sample(
-                dut.write.valid & dut.write.ready, dut.write.payload, dut.write_data.valid & dut.write_data.ready,
-                dut.write_data.payload, dut.done.valid & dut.done.ready, dut.done.payload)
+                dut.write.valid & dut.write.ready,
+                dut.write.payload,
+                dut.write_data.valid & dut.write_data.ready,
+                dut.write_data.payload,
+                dut.done.valid & dut.done.ready,
+                dut.done.payload,
+            )
             if command:
-                commands.append([(chip, a) for chip, a in enumerate(addresses(config.destination, place))
-                                 if config.destination.chips == 1 or place.chips >> chip & 1])
+                commands.append(
+                    [
+                        (chip, a)
+                        for chip, a in enumerate(addresses(config.destination, place))
+                        if config.destination.chips == 1 or place.chips >> chip & 1
+                    ]
+                )
             if beat:
                 raw = payload.data.to_bytes(config.destination.port_bytes * config.destination.chips, "little")
                 beats.append(np.frombuffer(raw, np.uint8).reshape(config.destination.chips, -1))
@@ -206,13 +260,39 @@ def play(config, tokens, data, rng, stall):
 
 def test_latencies_are_those_of_the_description():
     """A token of one access alone: when each stream first moves, with all of them ready and data in the next cycle."""
-    side = MemorySide(format="one", port_bytes=4, groups=1, lockstep=1, banks=2, rows=8, row_bytes=4, access_bytes=4,
-                      tile_tokens=1, key_run=4, value_run=4, split=False, interleave=1, windows=1, read_bank_cycles=1,
-                      write_bank_cycles=1, read_recovery_cycles=1, write_recovery_cycles=1, activate_cycles=1,
-                      window_cycles=0)
+    side = MemorySide(
+        format="one",
+        port_bytes=4,
+        groups=1,
+        lockstep=1,
+        banks=2,
+        rows=8,
+        row_bytes=4,
+        access_bytes=4,
+        tile_tokens=1,
+        key_run=4,
+        value_run=4,
+        split=False,
+        interleave=1,
+        windows=1,
+        read_bank_cycles=1,
+        write_bank_cycles=1,
+        read_recovery_cycles=1,
+        write_recovery_cycles=1,
+        activate_cycles=1,
+        window_cycles=0,
+    )
     for tokens in (1, 3, 16):
-        config = PamInterfaceConfig(source=side, destination=side, token_bytes=4, buffer_tokens=tokens, reorder_depth=1,
-                                    write_depth=1, reads_in_flight=4, tag_bits=2)
+        config = PamInterfaceConfig(
+            source=side,
+            destination=side,
+            token_bytes=4,
+            buffer_tokens=tokens,
+            reorder_depth=1,
+            write_depth=1,
+            reads_in_flight=4,
+            tag_bits=2,
+        )
         dut, seen = PamInterface(config), {}
 
         async def bench(ctx, dut=dut, seen=seen):
@@ -233,8 +313,12 @@ def test_latencies_are_those_of_the_description():
         simulator.add_clock(1e-6)
         simulator.add_testbench(bench)
         simulator.run()
-        between = {"descriptor_to_read": ("descriptor", "read"), "last_read_data_to_write": ("read_data", "write"),
-                   "write_to_write_data": ("write", "write_data"), "last_write_data_to_done": ("write_data", "done")}
+        between = {
+            "descriptor_to_read": ("descriptor", "read"),
+            "last_read_data_to_write": ("read_data", "write"),
+            "write_to_write_data": ("write", "write_data"),
+            "last_write_data_to_done": ("write_data", "done"),
+        }
         assert {name: seen[b] - seen[a] for name, (a, b) in between.items()} == dut.latency
 
 
@@ -243,10 +327,15 @@ def test_latencies_are_those_of_the_description():
 @given(configs(), st.integers(0, 1000), st.sampled_from([0.0, 0.4]))
 def test_every_byte_is_written_once_where_the_map_says(config, number, stall):
     rng = np.random.default_rng(number)
-    count = min(8, *(side.groups * side.layout.slots_of_group(config.token_bytes)
-                      for side in (config.source, config.destination)))
-    tokens = Tokens(*places(config.source, config.token_bytes, count, rng),
-                    *places(config.destination, config.token_bytes, count, rng), np.arange(count))
+    count = min(
+        8,
+        *(side.groups * side.layout.slots_of_group(config.token_bytes) for side in (config.source, config.destination)),
+    )
+    tokens = Tokens(
+        *places(config.source, config.token_bytes, count, rng),
+        *places(config.destination, config.token_bytes, count, rng),
+        np.arange(count),
+    )
     data = rng.integers(0, 256, (count, config.token_bytes), np.uint8)
     image, written, done = play(config, tokens, data, random.Random(number), stall)
     assert sorted(done) == list(range(count))

@@ -16,17 +16,48 @@ from tests.planting import planted
 
 def side(**fields):
     """A bank with rows for two tokens of two bytes."""
-    return MemorySide(**{
-        "format": "tiny", "port_bytes": 1, "groups": 1, "lockstep": 1, "banks": 1, "rows": 2, "row_bytes": 2,
-        "access_bytes": 1, "tile_tokens": 1, "key_run": 1, "value_run": 1, "split": True, "interleave": 1, "windows": 1,
-        "read_bank_cycles": 1, "write_bank_cycles": 1, "read_recovery_cycles": 1, "write_recovery_cycles": 1,
-        "activate_cycles": 1, "window_cycles": 0, **fields})
+    return MemorySide(
+        **{
+            "format": "tiny",
+            "port_bytes": 1,
+            "groups": 1,
+            "lockstep": 1,
+            "banks": 1,
+            "rows": 2,
+            "row_bytes": 2,
+            "access_bytes": 1,
+            "tile_tokens": 1,
+            "key_run": 1,
+            "value_run": 1,
+            "split": True,
+            "interleave": 1,
+            "windows": 1,
+            "read_bank_cycles": 1,
+            "write_bank_cycles": 1,
+            "read_recovery_cycles": 1,
+            "write_recovery_cycles": 1,
+            "activate_cycles": 1,
+            "window_cycles": 0,
+            **fields,
+        }
+    )
 
 
 def config(source, destination, **fields):
-    return PamInterfaceConfig(source=source, destination=destination, **{
-        "token_bytes": 2, "buffer_tokens": 2, "reorder_depth": 2, "write_depth": 1, "reads_in_flight": 2, "tag_bits": 1,
-        "hit_limit": 1, **fields})
+    return PamInterfaceConfig(
+        source=source,
+        destination=destination,
+        **{
+            "token_bytes": 2,
+            "buffer_tokens": 2,
+            "reorder_depth": 2,
+            "write_depth": 1,
+            "reads_in_flight": 2,
+            "tag_bits": 1,
+            "hit_limit": 1,
+            **fields,
+        },
+    )
 
 
 RUN = side(split=False, access_bytes=2)  # a token in one access of two beats
@@ -81,8 +112,10 @@ class InterfaceContract(StreamProtocol):
         m.d.comb += [
             mine.eq(target == self.goal),
             Assume(self.goal < destination.groups * destination.layout.slots_of_group(size), "the goal is a place"),
-            Assume((descriptor.source_group < source.groups) & (descriptor.destination_group < destination.groups),
-                   "places"),
+            Assume(
+                (descriptor.source_group < source.groups) & (descriptor.destination_group < destination.groups),
+                "places",
+            ),
             Assume(~moves(dut.descriptor) | ((descriptor.tag == self.tag) == mine), "the tag is that of one token"),
             Assume(~moves(dut.descriptor) | ~mine | ~described, "nobody else writes there"),
         ]
@@ -93,11 +126,16 @@ class InterfaceContract(StreamProtocol):
             # Tokens of a bundle share their slot and differ in their chips.
             before, used, more = Signal(8), Signal(config.chips), Signal()
             at = source if source.chips > 1 else destination
-            group, slot = ((descriptor.source_group, descriptor.source_slot) if source.chips > 1
-                           else (descriptor.destination_group, descriptor.destination_slot))
-            chip = group[:config.chips.bit_length() - 1]
+            group, slot = (
+                (descriptor.source_group, descriptor.source_slot)
+                if source.chips > 1
+                else (descriptor.destination_group, descriptor.destination_slot)
+            )
+            chip = group[: config.chips.bit_length() - 1]
             shared = place(at.commands, group >> len(chip), slot)
-            m.d.comb += Assume(~more | ~moves(dut.descriptor) | ((shared == before) & ~used.bit_select(chip, 1)), "bundles")
+            m.d.comb += Assume(
+                ~more | ~moves(dut.descriptor) | ((shared == before) & ~used.bit_select(chip, 1)), "bundles"
+            )
             with m.If(moves(dut.descriptor)):
                 m.d.sync += [more.eq(descriptor.more), before.eq(shared), used.eq(Mux(more, used, 0) | (1 << chip))]
 
@@ -112,9 +150,16 @@ class InterfaceContract(StreamProtocol):
         with m.If(answered):
             m.d.sync += [one.eq(following) for one, following in zip(asked[:-1], asked[1:], strict=True)]
         with m.If(moves(dut.read)):
-            m.d.sync += asked[(level - answered)[:len(level)]].eq(number(source, dut.read.p))
-        held = Cat((((asked[0] + chip * source.banks * source.rows * source.columns) * source.beats + beat)
-                    * source.port_bytes + byte)[:8] for chip in range(source.chips) for byte in range(source.port_bytes))
+            m.d.sync += asked[(level - answered)[: len(level)]].eq(number(source, dut.read.p))
+        held = Cat(
+            (
+                ((asked[0] + chip * source.banks * source.rows * source.columns) * source.beats + beat)
+                * source.port_bytes
+                + byte
+            )[:8]
+            for chip in range(source.chips)
+            for byte in range(source.port_bytes)
+        )
         m.d.comb += [
             Assume(~dut.read_data.valid | ((level != 0) & (dut.read_data.payload == held)), "the source's contents"),
             Assert(level <= depth, "no more reads are in flight than allowed"),
@@ -125,16 +170,24 @@ class InterfaceContract(StreamProtocol):
         per_chip = destination.banks * destination.rows * destination.columns
         table = Array([Array(row) for row in (to % per_chip + to // per_chip // chips * chips * per_chip).tolist()])
         chip_of = Array((to[:, 0] // per_chip % chips).tolist())
-        contents = Array([
-            int.from_bytes(bytes(int(a) * source.access_bytes + k & 255 for a in row for k in range(source.access_bytes)),
-                           "little") for row in self.addresses(source, size)])
+        contents = Array(
+            [
+                int.from_bytes(
+                    bytes(int(a) * source.access_bytes + k & 255 for a in row for k in range(source.access_bytes)),
+                    "little",
+                )
+                for row in self.addresses(source, size)
+            ]
+        )
         accesses = destination.layout.accesses_of_token(size)
         wanted = Signal(8 * size)
         m.d.comb += wanted.eq(contents[came_from])
         enabled = dut.write.p.chips.bit_select(chip_of[self.goal], 1) if chips > 1 else Const(1)
         hit, written, commanded = Signal(accesses), Signal(accesses), Signal(accesses)
-        m.d.comb += [hit[k].eq(moves(dut.write) & enabled & (number(destination, dut.write.p) == table[self.goal][k]))
-                     for k in range(accesses)]
+        m.d.comb += [
+            hit[k].eq(moves(dut.write) & enabled & (number(destination, dut.write.p) == table[self.goal][k]))
+            for k in range(accesses)
+        ]
         m.d.sync += commanded.eq(commanded | hit)
         m.d.comb += [
             Assert(~hit.any() | described, "nothing is written where no token goes"),
@@ -153,23 +206,32 @@ class InterfaceContract(StreamProtocol):
             m.d.sync += [one.eq(following) for one, following in zip(due[:-1], due[1:], strict=True)]
             m.d.sync += written.eq(written | due[0])
         with m.If(moves(dut.write)):
-            m.d.sync += due[(waiting - out_last)[:len(waiting)]].eq(hit)
+            m.d.sync += due[(waiting - out_last)[: len(waiting)]].eq(hit)
         width = 8 * destination.port_bytes
         got = dut.write_data.p.data.word_select(chip_of[self.goal], width)
         m.d.comb += [
             Assert(waiting <= room, "commands do not run ahead of their data"),
             Assert(~dut.write_data.valid | (waiting != 0), "data come after their command"),
-            Assert(~dut.write_data.valid | (dut.write_data.p.last == (out_beat == destination.beats - 1)),
-                   "last is on the last beat"),
-            *(Assert(~(dut.write_data.valid & due[0][k])
-                     | (got == wanted.word_select((k * destination.beats + out_beat)[:8], width)),
-                     "what is written are the token's bytes") for k in range(accesses)),
+            Assert(
+                ~dut.write_data.valid | (dut.write_data.p.last == (out_beat == destination.beats - 1)),
+                "last is on the last beat",
+            ),
+            *(
+                Assert(
+                    ~(dut.write_data.valid & due[0][k])
+                    | (got == wanted.word_select((k * destination.beats + out_beat)[:8], width)),
+                    "what is written are the token's bytes",
+                )
+                for k in range(accesses)
+            ),
         ]
 
         ended = Signal()
         m.d.comb += [
-            Assert(~(dut.done.valid & (dut.done.payload == self.tag)) | (written.all() & ~ended),
-                   "the tag comes once, after every byte"),
+            Assert(
+                ~(dut.done.valid & (dut.done.payload == self.tag)) | (written.all() & ~ended),
+                "the tag comes once, after every byte",
+            ),
             Cover(moves(dut.done) & (dut.done.payload == self.tag), "the followed token is done"),
         ]
         with m.If(moves(dut.done) & (dut.done.payload == self.tag)):
@@ -180,11 +242,7 @@ class InterfaceContract(StreamProtocol):
 #: Two chips that every command reaches, so that two tokens at the same slot are a bundle.
 RANK = side(groups=2, lockstep=2, chips=2, split=False, access_bytes=2)
 
-CONFIGS = {
-    "bytes-to-run": config(side(), RUN),
-    "run-to-rank": config(RUN, RANK),
-    "rank-to-run": config(RANK, RUN),
-}
+CONFIGS = {"bytes-to-run": config(side(), RUN), "run-to-rank": config(RUN, RANK), "rank-to-run": config(RANK, RUN)}
 
 
 @pytest.mark.slow
@@ -207,11 +265,18 @@ def test_a_wrong_row_is_found():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("name", "old", "new", "failing"), [
-    ("run-to-rank", "self.write.p.chips.eq(places.held[receiver.o.p.ref.place.bundle])", "self.write.p.chips.eq(-1)",
-     "nothing is written where no token goes"),
-    ("rank-to-run", "[following.chip.eq(chip), complete", "[complete", ""),
-])
+@pytest.mark.parametrize(
+    ("name", "old", "new", "failing"),
+    [
+        (
+            "run-to-rank",
+            "self.write.p.chips.eq(places.held[receiver.o.p.ref.place.bundle])",
+            "self.write.p.chips.eq(-1)",
+            "nothing is written where no token goes",
+        ),
+        ("rank-to-run", "[following.chip.eq(chip), complete", "[complete", ""),
+    ],
+)
 def test_errors_in_bundles_are_found(name, old, new, failing):
     """Chips that are written though the bundle has no token for them; tokens of a bundle that all go where one does."""
     unit = planted(interface_module, old, new).PamInterface(CONFIGS[name])

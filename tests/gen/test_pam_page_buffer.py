@@ -16,10 +16,22 @@ FORMATS = {"format": "bf16", "acc_format": "bf16", "score_format": "bf16"}
 
 def controller(groups, sources, channel_pages):
     return PamSsdControllerConfig(
-        processing=PamPuConfig(lanes=4, buffer_bytes=48, query_bytes=32, tile_tokens=3, score_tiles=1, max_head_dim=16,
-                               max_tokens=15, **FORMATS),
-        reduction=PamRuConfig(lanes=4, source_lanes=4, sources=sources, max_head_dim=16, scratch_bytes=32,
-                              log_format="bf16", **FORMATS), groups=groups, channel_pages=channel_pages)
+        processing=PamPuConfig(
+            lanes=4,
+            buffer_bytes=48,
+            query_bytes=32,
+            tile_tokens=3,
+            score_tiles=1,
+            max_head_dim=16,
+            max_tokens=15,
+            **FORMATS,
+        ),
+        reduction=PamRuConfig(
+            lanes=4, source_lanes=4, sources=sources, max_head_dim=16, scratch_bytes=32, log_format="bf16", **FORMATS
+        ),
+        groups=groups,
+        channel_pages=channel_pages,
+    )
 
 
 def play(config, pages, chance, rng):
@@ -28,13 +40,22 @@ def play(config, pages, chance, rng):
     ``pages``: (unit, tokens, chunks) of each page of each channel; a beat names its channel, page and position.
     ``chance``: of valid and of ready."""
     dut = PageBuffer(config)
-    beats = [[channel << 24 | page << 12 | at for page, (_, tokens, chunks) in enumerate(mine)
-              for at in range(2 * tokens * chunks)] for channel, mine in enumerate(pages)]
+    beats = [
+        [
+            channel << 24 | page << 12 | at
+            for page, (_, tokens, chunks) in enumerate(mine)
+            for at in range(2 * tokens * chunks)
+        ]
+        for channel, mine in enumerate(pages)
+    ]
     out, left, came = [[] for _ in range(config.units)], [[] for _ in range(config.units)], [[] for _ in pages]
 
     async def bench(ctx):
-        sources = [(getattr(dut, f"{name}_{c}"), items, came[c] if name == "data" else [])
-                   for c in range(config.groups) for name, items in (("page", pages[c]), ("data", beats[c]))]
+        sources = [
+            (getattr(dut, f"{name}_{c}"), items, came[c] if name == "data" else [])
+            for c in range(config.groups)
+            for name, items in (("page", pages[c]), ("data", beats[c]))
+        ]
         at, offered = [0] * len(sources), [False] * len(sources)
         for cycle in range(4000):
             for n, (port, items, _) in enumerate(sources):
@@ -70,13 +91,17 @@ def play(config, pages, chance, rng):
 def test_pages_leave_in_the_order_of_their_units(groups, sources, channel_pages, chance):
     config, rng = controller(groups, sources, channel_pages), np.random.default_rng(groups)
     lanes = config.processing.lanes
-    pages = [[(int(rng.integers(sources)), int(rng.integers(1, 4)), int(rng.integers(1, 5))) for _ in range(7)]
-             + [(0, 3, 4)] * 2 for _ in range(groups)]
+    pages = [
+        [(int(rng.integers(sources)), int(rng.integers(1, 4)), int(rng.integers(1, 5))) for _ in range(7)]
+        + [(0, 3, 4)] * 2
+        for _ in range(groups)
+    ]
     expected = [[] for _ in range(config.units)]
     for channel, mine in enumerate(pages):
         for page, (unit, tokens, chunks) in enumerate(mine):
-            expected[channel * sources + unit] += [channel << 24 | page << 12 | int(at)
-                                                   for at in config.page_order(tokens, chunks * lanes)]
+            expected[channel * sources + unit] += [
+                channel << 24 | page << 12 | int(at) for at in config.page_order(tokens, chunks * lanes)
+            ]
     assert play(config, pages, chance, rng)[0] == expected
 
 

@@ -22,10 +22,10 @@ from bankside.models.pam.pu import key_scores, local_attention
 class Log:
     """What happened on the streams, by cycle."""
 
-    kv: list[int] = field(default_factory=list)          # acceptance of each beat
-    result: list[int] = field(default_factory=list)      # delivery of each beat
+    kv: list[int] = field(default_factory=list)  # acceptance of each beat
+    result: list[int] = field(default_factory=list)  # delivery of each beat
     stalls: dict[int, int] = field(default_factory=dict)  # beat of kv: cycles in which it was offered and not taken
-    beats: list[int] = field(default_factory=list)       # payloads of result
+    beats: list[int] = field(default_factory=list)  # payloads of result
 
 
 def pack(numbers, width):
@@ -38,12 +38,20 @@ def draw(rng, config, shape, kind):
     if kind == "bits":
         return rng.integers(0, 1 << io.width, shape)
     if kind == "corner":
-        corner = [0, 1, (1 << io.fraction_bits) - 1, 1 << io.fraction_bits, io.bias << io.fraction_bits,
-                  io.infinity - 1, io.infinity, io.nan]
+        corner = [
+            0,
+            1,
+            (1 << io.fraction_bits) - 1,
+            1 << io.fraction_bits,
+            io.bias << io.fraction_bits,
+            io.infinity - 1,
+            io.infinity,
+            io.nan,
+        ]
         return rng.choice(corner + [x | io.sign_mask for x in corner], shape)
     value = rng.normal(size=shape)
     if kind == "wide":
-        value = value * 2.0**rng.uniform(io.lsb_exponent, io.bias - 1, shape)
+        value = value * 2.0 ** rng.uniform(io.lsb_exponent, io.bias - 1, shape)
     return from_float64(value, io)
 
 
@@ -54,12 +62,26 @@ def stimulus(config, steps, rng, kind):
     lanes, width = config.lanes, config.io.width
     tokens_bits, chunk_bits = config.max_tokens.bit_length(), config.max_chunks.bit_length()
     several = config.queries > 1
-    command = [step.tokens | config.chunks(step.head_dim) << tokens_bits | step.more << (tokens_bits + chunk_bits)
-               | several * step.queries << (tokens_bits + chunk_bits + 1)
-               | step.scores << (tokens_bits + chunk_bits + 1 + several * config.queries.bit_length()) for step in steps]
-    query = pack([q[step][one, chunk * lanes:(chunk + 1) * lanes] for step, chunk, one in config.query_order(steps)], width)
-    kv = pack([(v if beat["value"] else k)[beat["step"]][beat["token"], beat["chunk"] * lanes:(beat["chunk"] + 1) * lanes]
-               for beat in config.beats(steps)], width)
+    command = [
+        step.tokens
+        | config.chunks(step.head_dim) << tokens_bits
+        | step.more << (tokens_bits + chunk_bits)
+        | several * step.queries << (tokens_bits + chunk_bits + 1)
+        | step.scores << (tokens_bits + chunk_bits + 1 + several * config.queries.bit_length())
+        for step in steps
+    ]
+    query = pack(
+        [q[step][one, chunk * lanes : (chunk + 1) * lanes] for step, chunk, one in config.query_order(steps)], width
+    )
+    kv = pack(
+        [
+            (v if beat["value"] else k)[beat["step"]][
+                beat["token"], beat["chunk"] * lanes : (beat["chunk"] + 1) * lanes
+            ]
+            for beat in config.beats(steps)
+        ],
+        width,
+    )
     flags = lanes * width
     expected = []
     for number, step in enumerate(steps):
@@ -76,11 +98,15 @@ def stimulus(config, steps, rng, kind):
         parts = list(enumerate(local_attention(config, one, k[number], v[number]) for one in q[number]))
         for tile in range(len(parts[0][1].m)):
             for n, part in parts:
-                expected += [int(part.m[tile]) | Kind.MAXIMUM.value << flags | n << (flags + 4),
-                             int(part.l[tile]) | Kind.SUM.value << flags | n << (flags + 4)]
+                expected += [
+                    int(part.m[tile]) | Kind.MAXIMUM.value << flags | n << (flags + 4),
+                    int(part.l[tile]) | Kind.SUM.value << flags | n << (flags + 4),
+                ]
             chunks = zip(*(pack(part.o[tile].reshape(-1, lanes), width) for _, part in parts), strict=True)
             final = tile == len(parts[0][1].m) - 1
-            expected += [word | final << (flags + 3) | n << (flags + 4) for words in chunks for n, word in enumerate(words)]
+            expected += [
+                word | final << (flags + 3) | n << (flags + 4) for words in chunks for n, word in enumerate(words)
+            ]
             expected[-1] |= 1 << (flags + 2)
     return {"command": command, "query": query, "kv": kv}, expected
 
@@ -122,7 +148,8 @@ def play_all(config, runs, *, limit=20_000):
                 for name, port in ports.items():
                     if not offered[name]:
                         offered[name] = at[name] < len(streams[name]) and not (
-                            name in chance and rng.random() < chance[name])
+                            name in chance and rng.random() < chance[name]
+                        )
                         garbage = (1 << len(payloads[name])) - 1
                         put(payloads[name], streams[name][at[name]] if offered[name] else garbage)
                         put(port.valid, offered[name])
@@ -173,8 +200,17 @@ def slow(rng, valid):
 
 def small(**fields):
     """Two lanes, a query buffer of 4 beats, tiles of 3 tokens, room for 2 beats of output."""
-    return PamPuConfig(**{"lanes": 2, "buffer_bytes": 24, "query_bytes": 16, "tile_tokens": 3, "max_head_dim": 16,
-                          "max_tokens": 63, **fields})
+    return PamPuConfig(
+        **{
+            "lanes": 2,
+            "buffer_bytes": 24,
+            "query_bytes": 16,
+            "tile_tokens": 3,
+            "max_head_dim": 16,
+            "max_tokens": 63,
+            **fields,
+        }
+    )
 
 
 CONFIGS = {
@@ -192,26 +228,37 @@ CONFIGS = {
     "tile-of-four": small(tile_tokens=4, format="bf16", acc_format="fp16", score_format="fp32"),
     "one-output-beat": small(buffer_bytes=20),
     "skid": small(buffer_bytes=20, output_skid_beats=9),
-    "scores-in-buffer": small(lanes=4, buffer_bytes=64, query_bytes=16, tile_tokens=4, score_storage="buffer",
-                              score_format="fp16", score_tiles=1),
+    "scores-in-buffer": small(
+        lanes=4,
+        buffer_bytes=64,
+        query_bytes=16,
+        tile_tokens=4,
+        score_storage="buffer",
+        score_format="fp16",
+        score_tiles=1,
+    ),
     "four-lanes": small(lanes=4, buffer_bytes=40, query_bytes=24, tile_tokens=6, guard_bits=1),
     "wide-guard": small(guard_bits=16, format="bf16", score_format="fp16"),
     "fewer-tokens-than-a-tile": small(tile_tokens=16, max_tokens=5),
     "two-queries": small(queries=2, query_bytes=32, buffer_bytes=56, output_skid_beats=4),
     "three-queries-sliced": small(queries=3, query_bytes=24, buffer_bytes=32, tile_tokens=5, score_format="bf16"),
-    "four-queries-one-bank": small(queries=4, query_bytes=64, buffer_bytes=80, score_tiles=1, score_accumulators=1,
-                                   format="bf16"),
-    "eight-queries": small(queries=8, query_bytes=32, buffer_bytes=36, tile_tokens=2, acc_format="fp16",
-                           score_format="fp16"),
+    "four-queries-one-bank": small(
+        queries=4, query_bytes=64, buffer_bytes=80, score_tiles=1, score_accumulators=1, format="bf16"
+    ),
+    "eight-queries": small(
+        queries=8, query_bytes=32, buffer_bytes=36, tile_tokens=2, acc_format="fp16", score_format="fp16"
+    ),
     "two-multipliers": small(queries=4, multipliers_per_lane=2, query_bytes=64, buffer_bytes=112, output_skid_beats=4),
-    "four-multipliers-sliced": small(queries=4, multipliers_per_lane=4, query_bytes=32, buffer_bytes=80, tile_tokens=5,
-                                     score_format="bf16"),
+    "four-multipliers-sliced": small(
+        queries=4, multipliers_per_lane=4, query_bytes=32, buffer_bytes=80, tile_tokens=5, score_format="bf16"
+    ),
     "six-queries-four-lanes": small(lanes=4, queries=6, query_bytes=96, buffer_bytes=128, tile_tokens=4),
     "scores": small(scores=True),
     "scores-one-bank-sliced": small(scores=True, query_bytes=8, buffer_bytes=16, score_tiles=1, score_format="bf16"),
     "scores-of-three-queries": small(scores=True, queries=3, query_bytes=48, buffer_bytes=72, tile_tokens=5),
-    "scores-of-two-multipliers": small(scores=True, queries=4, multipliers_per_lane=2, query_bytes=64, buffer_bytes=112,
-                                       tile_tokens=2),
+    "scores-of-two-multipliers": small(
+        scores=True, queries=4, multipliers_per_lane=2, query_bytes=64, buffer_bytes=112, tile_tokens=2
+    ),
 }
 
 
@@ -221,10 +268,16 @@ def steps_for(config, rng, count=4):
     tokens = [n for n in (0, 1, tile - 1, tile, tile + 1, 2 * tile, 3 * tile + 1, 0, 2, tile) if n <= config.max_tokens]
     rng.shuffle(tokens)
     tokens = tokens[:count]
-    return [Step(int(n), int(config.lanes * rng.integers(1, config.max_chunks + 1)),
-                 more=bool(rng.integers(2)) and at < len(tokens) - 1, queries=int(rng.integers(1, config.queries + 1)),
-                 scores=config.scores and bool(rng.integers(2)))
-            for at, n in enumerate(tokens)]
+    return [
+        Step(
+            int(n),
+            int(config.lanes * rng.integers(1, config.max_chunks + 1)),
+            more=bool(rng.integers(2)) and at < len(tokens) - 1,
+            queries=int(rng.integers(1, config.queries + 1)),
+            scores=config.scores and bool(rng.integers(2)),
+        )
+        for at, n in enumerate(tokens)
+    ]
 
 
 # Bits -------------------------------------------------------------------------------------------------------------------
@@ -263,8 +316,16 @@ def test_no_token():
         minus_infinity = config.score.negative_infinity
         flag = 1 << 32  # of the kind field's low bit
         last, final = 4 * flag, 8 * flag
-        assert expected == [minus_infinity | flag, 2 * flag, final, final, final | last,
-                            minus_infinity | flag, 2 * flag, final | last]
+        assert expected == [
+            minus_infinity | flag,
+            2 * flag,
+            final,
+            final,
+            final | last,
+            minus_infinity | flag,
+            2 * flag,
+            final | last,
+        ]
         assert play(config, streams, len(expected), ready=lazy).beats == expected
 
 
@@ -328,14 +389,17 @@ def phase_starts(config, steps):
 
 
 #: With enough places for output: a tile of 2 tokens gives a beat every 2 clocks, all of them in flight at once.
-FAST = {name: small(**{"output_skid_beats": 8, **fields}) for name, fields in {
-    "two-banks": {"tile_tokens": 8},
-    "one-bank": {"tile_tokens": 8, "score_tiles": 1},
-    "sliced": {"tile_tokens": 8, "query_bytes": 8, "buffer_bytes": 16},
-    "sliced-beat-by-beat": {"tile_tokens": 16, "query_bytes": 4, "buffer_bytes": 12, "score_format": "fp16"},
-    "bf16": {"tile_tokens": 8, "format": "bf16", "score_format": "bf16"},
-    "four-lanes": {"lanes": 4, "tile_tokens": 9, "buffer_bytes": 64, "query_bytes": 32, "score_tiles": 1},
-}.items()}
+FAST = {
+    name: small(**{"output_skid_beats": 8, **fields})
+    for name, fields in {
+        "two-banks": {"tile_tokens": 8},
+        "one-bank": {"tile_tokens": 8, "score_tiles": 1},
+        "sliced": {"tile_tokens": 8, "query_bytes": 8, "buffer_bytes": 16},
+        "sliced-beat-by-beat": {"tile_tokens": 16, "query_bytes": 4, "buffer_bytes": 12, "score_format": "fp16"},
+        "bf16": {"tile_tokens": 8, "format": "bf16", "score_format": "bf16"},
+        "four-lanes": {"lanes": 4, "tile_tokens": 9, "buffer_bytes": 64, "query_bytes": 32, "score_tiles": 1},
+    }.items()
+}
 
 
 @pytest.mark.parametrize("name", FAST)
@@ -449,10 +513,18 @@ def test_ports():
     dut = PamPu(PRESETS["pam-ddr"])
     widths = {"__".join(map(str, path)): len(Value.cast(port)) for path, _, port in dut.signature.flatten(dut)}
     assert widths == {
-        "command__payload": 21 + 7 + 1, "command__valid": 1, "command__ready": 1,
-        "query__payload": 64, "query__valid": 1, "query__ready": 1,
-        "kv__payload": 64, "kv__valid": 1, "kv__ready": 1,
-        "result__payload": 64 + 2 + 1 + 1, "result__valid": 1, "result__ready": 1,
+        "command__payload": 21 + 7 + 1,
+        "command__valid": 1,
+        "command__ready": 1,
+        "query__payload": 64,
+        "query__valid": 1,
+        "query__ready": 1,
+        "kv__payload": 64,
+        "kv__valid": 1,
+        "kv__ready": 1,
+        "result__payload": 64 + 2 + 1 + 1,
+        "result__valid": 1,
+        "result__ready": 1,
     }
 
 

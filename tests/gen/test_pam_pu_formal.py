@@ -6,7 +6,6 @@ free in every cycle (so the multipliers, aligners and the table before them do n
 latency. Every control signal, memory, queue and tag is the real one. Bits are the subject of other tests.
 """
 
-
 import pytest
 from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
@@ -59,16 +58,16 @@ class SequencerContract(StreamProtocol):
         tile, i, o = config.tile_tokens, dut.i.p, dut.o.p
         accepted, offered = dut.i.valid & dut.i.ready, dut.o.valid & dut.o.ready
 
-        keys   = Signal()                                       # a K phase of the step is still to come
+        keys = Signal()  # a K phase of the step is still to come
         tokens = Signal(range(config.max_tokens + 1))
-        summed = Signal(range(config.max_tokens + 1))           # counts of the K phases so far
+        summed = Signal(range(config.max_tokens + 1))  # counts of the K phases so far
         chunks = Signal(range(config.max_chunks + 1))
-        more   = Signal()
-        held   = Signal(range(4))
-        tiles  = [Signal(phase_layout(config), name=f"tile_{n}") for n in range(3)]  # oldest first, as V phases
-        ends   = [Signal(name=f"ends_{n}") for n in range(3)]
+        more = Signal()
+        held = Signal(range(4))
+        tiles = [Signal(phase_layout(config), name=f"tile_{n}") for n in range(3)]  # oldest first, as V phases
+        ends = [Signal(name=f"ends_{n}") for n in range(3)]
         is_key, is_value = offered & ~o.value, offered & o.value
-        alone, calls = Signal(), Const(0)                       # the step is of scores; another one waits to be accepted
+        alone, calls = Signal(), Const(0)  # the step is of scores; another one waits to be accepted
 
         final = Signal()
         m.d.comb += final.eq(summed + tile >= tokens)
@@ -104,76 +103,110 @@ class SequencerContract(StreamProtocol):
             Assert(~(dut.o.valid & (o.count == 0)) | o.final, "an empty tile is a step of its own"),
             Assert(~is_key | (o.chunks == chunks), "a K phase has the step's chunks"),
             Assert(held <= config.score_tiles, "no more tiles are held than there are banks"),
-            Assert(~((held != 0) & dut.o.valid & ~o.value) | (tiles[0].bank != o.bank), "tiles held differ in their bank"),
-
-            *([Assert(~(dut.o.valid & ~o.value) | (o.scores == alone), "a K phase says whether it is of scores"),
-               Assert(~(dut.o.valid & o.value) | ~o.scores, "a V phase is not of scores"),
-               *(Assert((held <= n) | ~tiles[n].scores, "what is held is not of scores") for n in range(2)),
-               Assert(~(keys & alone) | (held == 0), "no tile is held beside scores"),
-               Assert(~keys | (probe.scores == alone), "the probe: the step is of scores"),
-               Cover(is_key & o.scores & o.final & (summed == 4), "a step of scores of several tiles"),
-               ] if config.scores else []),
-
+            Assert(
+                ~((held != 0) & dut.o.valid & ~o.value) | (tiles[0].bank != o.bank), "tiles held differ in their bank"
+            ),
+            *(
+                [
+                    Assert(~(dut.o.valid & ~o.value) | (o.scores == alone), "a K phase says whether it is of scores"),
+                    Assert(~(dut.o.valid & o.value) | ~o.scores, "a V phase is not of scores"),
+                    *(Assert((held <= n) | ~tiles[n].scores, "what is held is not of scores") for n in range(2)),
+                    Assert(~(keys & alone) | (held == 0), "no tile is held beside scores"),
+                    Assert(~keys | (probe.scores == alone), "the probe: the step is of scores"),
+                    Cover(is_key & o.scores & o.final & (summed == 4), "a step of scores of several tiles"),
+                ]
+                if config.scores
+                else []
+            ),
             # The same machine seen from the inside, for induction.
             Assert(summed <= tokens, "no more than the tokens are counted"),
             Assert(probe.keys == keys, "the probe: K phases are left"),
-            Assert(~keys | ((probe.left == left) & (probe.chunks == chunks) & (probe.more == more)), "the probe: the step"),
+            Assert(
+                ~keys | ((probe.left == left) & (probe.chunks == chunks) & (probe.more == more)), "the probe: the step"
+            ),
             Assert(~keys | (left != 0) | (tokens == 0), "a K phase that is left has tokens"),
             Assert(probe.held == held, "the probe: tiles held"),
-            *(Assert((held <= n) | (tiles[n].value & ((tiles[n].count != 0) | tiles[n].final)
-                                    & (ends[n] if one_bank else ~ends[n] | tiles[n].final)),
-                     "what is held are V phases; only a final one is empty, and only a final one ends (with two banks)")
-              for n in range(2)),
+            *(
+                Assert(
+                    (held <= n)
+                    | (
+                        tiles[n].value
+                        & ((tiles[n].count != 0) | tiles[n].final)
+                        & (ends[n] if one_bank else ~ends[n] | tiles[n].final)
+                    ),
+                    "what is held are V phases; only a final one is empty, and only a final one ends (with two banks)",
+                )
+                for n in range(2)
+            ),
             Assert((held == 0) | (Value.cast(probe.older) == Value.cast(tiles[0])), "the probe: the oldest tile"),
             Assert((held < 2) | (Value.cast(probe.newer) == Value.cast(tiles[1])), "the probe: the other tile"),
             Assert((held != 2) | ((ends[1] == probe.ends) & ~ends[0]), "the probe: whether the newest tile ends"),
             Assert((held != 2) | (keys == ~tiles[1].final), "between K and V the step goes on unless it is final"),
             Assert((held != 2) | (tiles[0].bank != tiles[1].bank), "two tiles held differ in their bank"),
             Assert((held != 1) | (ends[0] == probe.ends), "the probe: whether the only tile ends"),
-            Assert((held != 1) | (keys == ~tiles[0].final) | (~ends[0] & tiles[0].final),
-                   "with one tile held the step goes on unless it is final, or another has begun"),
+            Assert(
+                (held != 1) | (keys == ~tiles[0].final) | (~ends[0] & tiles[0].final),
+                "with one tile held the step goes on unless it is final, or another has begun",
+            ),
             Assert((held == 0) | one_bank | (probe.bank == (tiles[0].bank ^ (held == 1))), "the probe: the next bank"),
         ]
         m.d.comb += [
             Cover(is_value & o.final & (summed == 5), "a step of several tiles ends"),
             Cover(is_key & (o.count == 0), "a step without tokens"),
-            Cover(accepted & (held == 1), "a command is accepted while a V phase is due") if config.score_tiles == 2
+            Cover(accepted & (held == 1), "a command is accepted while a V phase is due")
+            if config.score_tiles == 2
             else Cover(accepted, "a command is accepted"),
-            Cover(is_value & ~ends[0] & o.final, "a V phase after the K of the next step") if config.score_tiles == 2
+            Cover(is_value & ~ends[0] & o.final, "a V phase after the K of the next step")
+            if config.score_tiles == 2
             else Cover(is_value & ~o.final, "a V phase in the middle"),
         ]
         return m
 
 
 def sequencer_config(**fields):
-    return PamPuConfig(**{"lanes": 2, "buffer_bytes": 16, "query_bytes": 8, "tile_tokens": 2, "max_head_dim": 4,
-                          "max_tokens": 7, **fields})
+    return PamPuConfig(
+        **{
+            "lanes": 2,
+            "buffer_bytes": 16,
+            "query_bytes": 8,
+            "tile_tokens": 2,
+            "max_head_dim": 4,
+            "max_tokens": 7,
+            **fields,
+        }
+    )
 
 
-@pytest.mark.parametrize("config", [
-    pytest.param(sequencer_config(), id="two-banks"),
-    pytest.param(sequencer_config(score_tiles=1), id="one-bank"),
-    pytest.param(sequencer_config(tile_tokens=3), id="tile-of-three", marks=pytest.mark.slow),
-    pytest.param(sequencer_config(queries=2), id="two-queries"),
-    pytest.param(sequencer_config(scores=True), id="scores"),
-    pytest.param(sequencer_config(scores=True, score_tiles=1), id="scores-one-bank", marks=pytest.mark.slow),
-])
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(sequencer_config(), id="two-banks"),
+        pytest.param(sequencer_config(score_tiles=1), id="one-bank"),
+        pytest.param(sequencer_config(tile_tokens=3), id="tile-of-three", marks=pytest.mark.slow),
+        pytest.param(sequencer_config(queries=2), id="two-queries"),
+        pytest.param(sequencer_config(scores=True), id="scores"),
+        pytest.param(sequencer_config(scores=True, score_tiles=1), id="scores-one-bank", marks=pytest.mark.slow),
+    ],
+)
 def test_sequencer_proved(config):
     result = prove(SequencerContract(TileSequencer(config), config))
     assert result.status == "proved", result
     assert not result.unreached and len(result.reached) == 7 + config.scores
 
 
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("final.eq(left <= tile)", "final.eq(left < tile)", "final is on the last K phase of the step"),
-    ("left.eq(left - count)", "left.eq(left - 1)", "the probe: the step"),
-    ("m.d.sync += bank.eq(~bank)", "pass", "the probe: the next bank"),
-    ("m.d.sync += waiting.eq(newest)", "pass", "V repeats the oldest tile"),
-    ("flush = final & ~more if", "flush = final if", "a V phase comes exactly when it is due"),
-    ("m.d.sync += pending.eq(0)", "pass", "the probe: tiles held"),
-    ("self.i.ready.eq(~calls)", "self.i.ready.eq(1)", "a command is accepted as soon as none is left"),
-    ("left.eq(left - o.count)", "left.eq(left - o.count - scores)", "the probe: the step"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "failing"),
+    [
+        ("final.eq(left <= tile)", "final.eq(left < tile)", "final is on the last K phase of the step"),
+        ("left.eq(left - count)", "left.eq(left - 1)", "the probe: the step"),
+        ("m.d.sync += bank.eq(~bank)", "pass", "the probe: the next bank"),
+        ("m.d.sync += waiting.eq(newest)", "pass", "V repeats the oldest tile"),
+        ("flush = final & ~more if", "flush = final if", "a V phase comes exactly when it is due"),
+        ("m.d.sync += pending.eq(0)", "pass", "the probe: tiles held"),
+        ("self.i.ready.eq(~calls)", "self.i.ready.eq(1)", "a command is accepted as soon as none is left"),
+        ("left.eq(left - o.count)", "left.eq(left - o.count - scores)", "the probe: the step"),
+    ],
+)
 def test_sequencer_defects_found(old, new, failing):
     config = sequencer_config(scores="scores" in old + new or "calls" in old)
     unit = planted(sequencer_module, old, new).TileSequencer(config)
@@ -205,6 +238,7 @@ class Cut(wiring.Component):
 @pytest.fixture
 def cut(monkeypatch):
     """Cuts the rounders and the exponential off the units that are made and elaborated in the test."""
+
     class CutRounder(Cut):
         LATENCY = Rounder.LATENCY
 
@@ -238,9 +272,7 @@ class PuContract(StreamProtocol):
     def __init__(self, dut):
         result = dut.result
         self._kind = result.p.kind.as_value()
-        super().__init__(dut, covers={
-            "a partial result is complete": result.valid & result.ready & result.p.last,
-        })
+        super().__init__(dut, covers={"a partial result is complete": result.valid & result.ready & result.p.last})
         Cut.ports = self.ports
 
     def elaborate(self, platform):
@@ -281,24 +313,43 @@ class PuContract(StreamProtocol):
                     with m.Elif(result.p.last):
                         m.d.sync += expected.eq(Kind.MAXIMUM)
         m.d.comb += [
-            Assert((kind == expected.as_value()) | next_query | (alone & (expected == Kind.MAXIMUM)),
-                   "a partial result is a maximum, a sum, and outputs up to the last"),
-            Assert((kind == Kind.OUTPUT.value) | alone | ~(result.p.last | result.p.final),
-                   "only outputs are last or final"),
+            Assert(
+                (kind == expected.as_value()) | next_query | (alone & (expected == Kind.MAXIMUM)),
+                "a partial result is a maximum, a sum, and outputs up to the last",
+            ),
+            Assert(
+                (kind == Kind.OUTPUT.value) | alone | ~(result.p.last | result.p.final),
+                "only outputs are last or final",
+            ),
         ]
         return m
 
 
 def unit_config(**fields):
     """Two lanes, tiles of 2 tokens, query slices of 2 beats, room for 2 beats of output, up to 3 tokens a step."""
-    return PamPuConfig(**{"lanes": 2, "buffer_bytes": 16, "query_bytes": 8, "tile_tokens": 2, "max_head_dim": 4,
-                          "max_tokens": 3, "format": "bf16", "score_format": "bf16", "acc_format": "bf16", **fields})
+    return PamPuConfig(
+        **{
+            "lanes": 2,
+            "buffer_bytes": 16,
+            "query_bytes": 8,
+            "tile_tokens": 2,
+            "max_head_dim": 4,
+            "max_tokens": 3,
+            "format": "bf16",
+            "score_format": "bf16",
+            "acc_format": "bf16",
+            **fields,
+        }
+    )
 
 
-@pytest.mark.parametrize("config", [
-    pytest.param(unit_config(), id="two-banks"),
-    pytest.param(unit_config(score_tiles=1, query_bytes=4, buffer_bytes=8), id="one-bank-sliced"),
-])
+@pytest.mark.parametrize(
+    "config",
+    [
+        pytest.param(unit_config(), id="two-banks"),
+        pytest.param(unit_config(score_tiles=1, query_bytes=4, buffer_bytes=8), id="one-bank-sliced"),
+    ],
+)
 def test_unit_proved(cut, config):
     result = prove(PuContract(pu_module.PamPu(config)))
     assert result.status == "proved", result
@@ -323,25 +374,49 @@ def test_unit_of_two_queries_proved(cut):
 
 def check_reached(result):
     assert messages(result.reached) >= {
-        "command transfers an item", "query transfers an item", "kv transfers an item", "result transfers an item",
-        "result is stalled", "a partial result is complete"}
+        "command transfers an item",
+        "query transfers an item",
+        "kv transfers an item",
+        "result transfers an item",
+        "result is stalled",
+        "a partial result is complete",
+    }
     assert not result.unreached
 
 
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    (" & (~(last_token | void) | (credits != 0))", "",
-     "PamPu: each place for output is free, reserved, or taken"),
-    ("with m.If(active & ~phase.value & ~occupied[bank]):", "with m.If(active & ~phase.value):",
-     "PamPu: the tile of an occupied bank is in exactly one stage"),
-    ("out.p.kind.eq(content.MAXIMUM)", "out.p.kind.eq(content.SUM)",
-     "a partial result is a maximum, a sum, and outputs up to the last"),
-    ("out.valid.eq(told[from_bank])", "out.valid.eq(told[from_bank] & ~tiles.occupied[1])",
-     "result is stable while stalled"),
-    pytest.param(" | (self._scores_leave(at) & (credits == 0))", "",
-                 "PamPu: each place for output is free, reserved, or taken", marks=pytest.mark.slow),
-    pytest.param("lately.eq(Cat(take & self._scores_leave(at), lately))", "lately.eq(0)",
-                 "PamPu: no output comes with a score alone", marks=pytest.mark.slow),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "failing"),
+    [
+        (" & (~(last_token | void) | (credits != 0))", "", "PamPu: each place for output is free, reserved, or taken"),
+        (
+            "with m.If(active & ~phase.value & ~occupied[bank]):",
+            "with m.If(active & ~phase.value):",
+            "PamPu: the tile of an occupied bank is in exactly one stage",
+        ),
+        (
+            "out.p.kind.eq(content.MAXIMUM)",
+            "out.p.kind.eq(content.SUM)",
+            "a partial result is a maximum, a sum, and outputs up to the last",
+        ),
+        (
+            "out.valid.eq(told[from_bank])",
+            "out.valid.eq(told[from_bank] & ~tiles.occupied[1])",
+            "result is stable while stalled",
+        ),
+        pytest.param(
+            " | (self._scores_leave(at) & (credits == 0))",
+            "",
+            "PamPu: each place for output is free, reserved, or taken",
+            marks=pytest.mark.slow,
+        ),
+        pytest.param(
+            "lately.eq(Cat(take & self._scores_leave(at), lately))",
+            "lately.eq(0)",
+            "PamPu: no output comes with a score alone",
+            marks=pytest.mark.slow,
+        ),
+    ],
+)
 def test_unit_defects_found(cut, old, new, failing):
     result = prove(PuContract(planted(pu_module, old, new).PamPu(unit_config(scores="scores_leave" in old))))
     assert result.status == "counterexample", result

@@ -44,10 +44,15 @@ def expected_weights(config, steps):
     return out, int(run), int(total)
 
 
-@pytest.mark.parametrize(("name", "fields"), [
-    ("pam-hbm", {}), ("pam-ddr", {}), ("pam-hbm", {"exponential_units": 1}),
-    ("pam-hbm", {"format": "bf16", "score_format": "bf16", "log_format": "bf16"}),
-])
+@pytest.mark.parametrize(
+    ("name", "fields"),
+    [
+        ("pam-hbm", {}),
+        ("pam-ddr", {}),
+        ("pam-hbm", {"exponential_units": 1}),
+        ("pam-hbm", {"format": "bf16", "score_format": "bf16", "log_format": "bf16"}),
+    ],
+)
 def test_weights_bit_for_bit(name, fields):
     config = PamRuConfig(**{**PRESETS[name].model_dump(), **fields})
     rng = np.random.default_rng(1)
@@ -123,7 +128,7 @@ def test_lane_bit_for_bit(fields):
 
     simulate(dut, testbench)
     assert got == expected.tolist()
-    assert out[:count] == rounded[:len(out)].tolist()
+    assert out[:count] == rounded[: len(out)].tolist()
 
 
 # Sum --------------------------------------------------------------------------------------------------------------------
@@ -200,8 +205,9 @@ def test_port_takes_partial_results_apart(lanes):
             ctx.set(dut.o.ready, rng.random() < 0.6)
             if ctx.get(dut.o.valid) and ctx.get(dut.o.ready):
                 assert ctx.get(dut.known)
-                got.append(tuple(int(ctx.get(x)) for x in (dut.m, dut.scale, dut.l, dut.o.p.data, dut.o.p.last,
-                                                             dut.o.p.final)))
+                got.append(
+                    tuple(int(ctx.get(x)) for x in (dut.m, dut.scale, dut.l, dut.o.p.data, dut.o.p.last, dut.o.p.final))
+                )
             if offered and ctx.get(dut.i.ready):
                 at, offered = at + 1, False
             await ctx.tick()
@@ -222,7 +228,7 @@ class IntegerLane(ReductionLane):
         product = delayed(m, delayed(m, number, "element", 1), "product", 1)
         held = Signal(len(self.old))
         m.d.sync += [held.eq(Mux(self.back, self.result, self.old)), self.rounded.eq(held)]
-        total = Mux(delayed(m, self.alone, "alone", 1), product, 3 * held + product)[:len(held)]
+        total = Mux(delayed(m, self.alone, "alone", 1), product, 3 * held + product)[: len(held)]
         m.d.comb += self.result.eq(delayed(m, total, "total", self.config.lane_depth))
         return m
 
@@ -246,31 +252,48 @@ def folded(values):
     return total
 
 
-@pytest.mark.parametrize("fields", [
-    pytest.param({}, id="three-sources"),
-    pytest.param({"sources": 1}, id="one-source"),
-    pytest.param({"sources": 2, "staging_beats": 2, "exponential_units": 1}, id="small-queues"),
-    pytest.param({"sources": 5, "lanes": 8, "max_head_dim": 64, "scratch_bytes": 128, "lane_depth": 2}, id="gather"),
-    pytest.param({"sources": 1, "lane_depth": 8}, id="deepest"),
-])
+@pytest.mark.parametrize(
+    "fields",
+    [
+        pytest.param({}, id="three-sources"),
+        pytest.param({"sources": 1}, id="one-source"),
+        pytest.param({"sources": 2, "staging_beats": 2, "exponential_units": 1}, id="small-queues"),
+        pytest.param(
+            {"sources": 5, "lanes": 8, "max_head_dim": 64, "scratch_bytes": 128, "lane_depth": 2}, id="gather"
+        ),
+        pytest.param({"sources": 1, "lane_depth": 8}, id="deepest"),
+    ],
+)
 def test_order_and_beats(integers, fields):
     """Every beat once, in the order of the sources, with any stalls; short partial results do not overtake their own sum.
 
     Then the promised rate, without stalls: a beat every clock from two sources on.
     """
-    config = PamRuConfig(**{"lanes": 4, "source_lanes": 4, "sources": 3, "max_head_dim": 32, "scratch_bytes": 64,
-                            "acc_format": "fp16", "score_format": "fp16", **fields})
+    config = PamRuConfig(
+        **{
+            "lanes": 4,
+            "source_lanes": 4,
+            "sources": 3,
+            "max_head_dim": 32,
+            "scratch_bytes": 64,
+            "acc_format": "fp16",
+            "score_format": "fp16",
+            **fields,
+        }
+    )
     rng, dut, lanes = np.random.default_rng(3), PamRu(config), config.lanes
-    steps = [(rng.integers(1, 4, config.sources).tolist(), chunks, bool(rng.integers(2)))
-             for chunks in (1, 2, 5, 8, 3, 1)] + [([6] * config.sources, 8, False)]
+    steps = [
+        (rng.integers(1, 4, config.sources).tolist(), chunks, bool(rng.integers(2))) for chunks in (1, 2, 5, 8, 3, 1)
+    ] + [([6] * config.sources, 8, False)]
     beats = {name: [] for name in dut._names}
     width, expected = config.source_lanes * 16, []
     for counts, chunks, _ in steps:
         data = [rng.integers(0, 1 << 16, (count, chunks * lanes)) for count in counts]
         for source, block in enumerate(data):
             for n, row in enumerate(block):
-                words = [sum(int(x) << (16 * k) for k, x in enumerate(part))
-                         for part in row.reshape(-1, config.source_lanes)]
+                words = [
+                    sum(int(x) << (16 * k) for k, x in enumerate(part)) for part in row.reshape(-1, config.source_lanes)
+                ]
                 mine = [0x3C00 | 1 << width, 0x3C00 | 2 << width, *words]
                 mine[-1] |= 1 << (width + 2) | (n == len(block) - 1) << (width + 3)
                 beats[f"source_{source}"] += mine
@@ -314,7 +337,7 @@ def test_order_and_beats(integers, fields):
         assert [a for a in at] == [len(beats[name]) for name in dut._names]
         rest = list(got)
         for (_, chunks, normalise), elements in zip(steps, expected, strict=True):
-            head, rest = rest[:2 + chunks], rest[2 + chunks:]
+            head, rest = rest[: 2 + chunks], rest[2 + chunks :]
             assert [w >> (lanes * 16) & 3 for w in head] == [1, 3 if normalise else 2] + [0] * chunks
             assert [w >> (lanes * 16 + 2) for w in head] == [0, 0] + [2] * (chunks - 1) + [3]
             values = [w >> (16 * k) & 0xFFFF for w in head[2:] for k in range(lanes)]

@@ -85,10 +85,25 @@ def unit(monkeypatch, module=ru_module, **fields):
     its scale."""
     for name, cut in (("ReductionLane", CutLane), ("SumUnit", CutSum), ("WeightUnit", CutWeights)):
         monkeypatch.setattr(module, name, cut)
-    return module.PamRu(PamRuConfig.model_construct(**{
-        **PamRuConfig().model_dump(), "lanes": 1, "source_lanes": 1, "sources": 2, "max_head_dim": 2, "staging_beats": 2,
-        "exponential_units": 1, "lane_depth": 0, "format": "bf16", "acc_format": "bf16", "score_format": "bf16",
-        "log_format": "bf16", **fields}))
+    return module.PamRu(
+        PamRuConfig.model_construct(
+            **{
+                **PamRuConfig().model_dump(),
+                "lanes": 1,
+                "source_lanes": 1,
+                "sources": 2,
+                "max_head_dim": 2,
+                "staging_beats": 2,
+                "exponential_units": 1,
+                "lane_depth": 0,
+                "format": "bf16",
+                "acc_format": "bf16",
+                "score_format": "bf16",
+                "log_format": "bf16",
+                **fields,
+            }
+        )
+    )
 
 
 class RuContract(StreamProtocol):
@@ -116,8 +131,10 @@ class RuContract(StreamProtocol):
         with m.If(result.valid):
             m.d.comb += [
                 Assert((place != 0) | (kind == PartialKind.MAXIMUM.value), "a result begins with a maximum"),
-                Assert((place != 1) | (kind == PartialKind.SUM.value) | (kind == PartialKind.LOG_SUM.value),
-                       "a sum follows"),
+                Assert(
+                    (place != 1) | (kind == PartialKind.SUM.value) | (kind == PartialKind.LOG_SUM.value),
+                    "a sum follows",
+                ),
                 Assert((place != 2) | (kind == PartialKind.OUTPUT.value), "beats of O follow up to the last"),
                 Assert((place == 2) == result.p.final, "final is on the beats of O"),
                 Assert((place == 2) | ~result.p.last, "only a beat of O is the last"),
@@ -148,8 +165,10 @@ class SeveralContract(RuContract):
         with m.If(result.valid):
             m.d.comb += [
                 Assert((place != 0) | (kind == PartialKind.MAXIMUM.value), "a result has a maximum of each query"),
-                Assert((place != 1) | (kind == PartialKind.SUM.value) | (kind == PartialKind.LOG_SUM.value),
-                       "a sum follows each maximum"),
+                Assert(
+                    (place != 1) | (kind == PartialKind.SUM.value) | (kind == PartialKind.LOG_SUM.value),
+                    "a sum follows each maximum",
+                ),
                 Assert((place != 2) | (kind == PartialKind.OUTPUT.value), "beats of O follow up to the last"),
                 Assert(result.p.query == query, "a beat has the number of its query"),
                 Assert(~result.p.last | ((place == 2) & (query == top)), "the last beat is of O and of the last query"),
@@ -191,11 +210,17 @@ def test_control(monkeypatch):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("old", "new", "failing"), [
-    ("m.d.comb += read_out.go.eq(places & read_out.phase)", "m.d.comb += read_out.go.eq(places)",
-     "PamRu: what comes back meets nothing from the scratch"),
-    ("- (header | read_out.go))", "- read_out.go)", "PamRu: each place is free, reserved, or taken"),
-])
+@pytest.mark.parametrize(
+    ("old", "new", "failing"),
+    [
+        (
+            "m.d.comb += read_out.go.eq(places & read_out.phase)",
+            "m.d.comb += read_out.go.eq(places)",
+            "PamRu: what comes back meets nothing from the scratch",
+        ),
+        ("- (header | read_out.go))", "- read_out.go)", "PamRu: each place is free, reserved, or taken"),
+    ],
+)
 def test_defects_found(monkeypatch, old, new, failing):
     result = prove(RuContract(unit(monkeypatch, planted(ru_module, old, new))), depth=DEPTH, induction=1)
     assert result.status == "counterexample", result

@@ -28,15 +28,21 @@ def replaced(path):
         if name == "planted" and len(node.args) > 1 and isinstance(node.args[1], ast.Constant):
             yield node.args[1].value
         if name == "parametrize" and len(node.args) > 1:
-            names = [one.strip() for one in node.args[0].value.split(",")] if isinstance(node.args[0], ast.Constant) else \
-                texts(node.args[0])
+            names = (
+                [one.strip() for one in node.args[0].value.split(",")]
+                if isinstance(node.args[0], ast.Constant)
+                else texts(node.args[0])
+            )
             if "old" in names:
                 for row in node.args[1].elts:
                     yield row.value if isinstance(row, ast.Constant) else texts(row)[names.index("old")]
 
 
-FILES = [path for path in sorted(HERE.glob("test_*.py")) if "planted(" in path.read_text() and list(replaced(path))
-         and path != Path(__file__)]
+FILES = [
+    path
+    for path in sorted(HERE.glob("test_*.py"))
+    if "planted(" in path.read_text() and list(replaced(path)) and path != Path(__file__)
+]
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -49,8 +55,10 @@ def test_planted_errors_can_be_planted(path):
 
 def test_what_is_replaced_is_found(tmp_path):
     path = tmp_path / "t.py"
-    path.write_text('planted(m, "a", "b")\n'
-                    '@pytest.mark.parametrize(("n", "old"), [("x", "c"), pytest.param("y", "d", id="")])\n'
-                    'def test(n, old): pass\n@pytest.mark.parametrize("old", ["e"])\ndef more(old): pass\n')
+    path.write_text(
+        'planted(m, "a", "b")\n'
+        '@pytest.mark.parametrize(("n", "old"), [("x", "c"), pytest.param("y", "d", id="")])\n'
+        'def test(n, old): pass\n@pytest.mark.parametrize("old", ["e"])\ndef more(old): pass\n'
+    )
     assert sorted(replaced(path)) == ["a", "c", "d", "e"]
     assert len(FILES) >= 6

@@ -21,8 +21,8 @@ class FaultyFile:
     def __init__(self, content, granularity, faults=()):
         self.path, self.note, self.granularity = "faulty", None, granularity
         self.data = bytearray(content)
-        self.durable = bytearray(content)   # after a loss of power
-        self.pending = []                   # writes that were not confirmed
+        self.durable = bytearray(content)  # after a loss of power
+        self.pending = []  # writes that were not confirmed
         self.faults, self.calls, self.dead = dict(faults), 0, False
 
     def size(self):
@@ -34,7 +34,7 @@ class FaultyFile:
             raise OSError(errno.EINVAL, "not whole granules")
 
     def _put(self, data, place):
-        self.data[place:place + len(data)] = data
+        self.data[place : place + len(data)] = data
         if len(data):
             self.pending.append((place, bytes(data)))
 
@@ -59,8 +59,8 @@ class FaultyFile:
 
     def read(self, data, place):
         self._require_aligned(data, place)
-        part = self.data[place:place + len(data)]
-        data[:len(part)] = part
+        part = self.data[place : place + len(data)]
+        data[: len(part)] = part
         return len(part)
 
     def sync(self):
@@ -70,7 +70,7 @@ class FaultyFile:
             raise Killed
         if kind in (None, "short"):
             for place, data in self.pending:
-                self.durable[place:place + len(data)] = data
+                self.durable[place : place + len(data)] = data
         # After a failed confirmation the system holds the pages for clean: nothing writes them again.
         self.pending.clear()
         if kind not in (None, "short"):
@@ -87,9 +87,9 @@ class FaultyFile:
         data = bytearray(self.durable)
         for place, written in self.pending:
             for at in range(0, len(written), 512):
-                part = written[at:at + 512]
-                part = part[:rng.choice([0, len(part), int(rng.integers(len(part) + 1))])]
-                data[place + at:place + at + len(part)] = part
+                part = written[at : at + 512]
+                part = part[: rng.choice([0, len(part), int(rng.integers(len(part) + 1))])]
+                data[place + at : place + at + len(part)] = part
         return bytes(data)
 
 

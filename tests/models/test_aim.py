@@ -32,13 +32,14 @@ def test_closed_forms(tmp_path, simulator, n, mask):
     """Cycles of n accesses from closed rows, whatever the number of channels."""
     channels = bin(mask).count("1")
     for lines, cycles, command, count in (
-            ([f"AiM MAC_ABK {n} {mask:#x} 3"], 57 + 2 * n, "MAC16", n),
-            ([f"AiM WR_GB {n} 0 {mask:#x}"], 35 + 2 * n, "WRGB", n),
-            ([f"AiM WR_BIAS 0 {mask:#x}"] * n, 35 + 2 * n, "WRMAC16", n),
-            ([f"AiM RD_MAC 0 {mask:#x}"] * n, 34 + 3 * n, "RDMAC16", n),
-            ([f"AiM COPY_BKGB {n} {mask:#x} 5 1"], 67 + 2 * n, "RDCP", n),
-            ([f"AiM COPY_GBBK {n} {mask:#x} 5 1"], 49 + 2 * n, "WRCP", n),
-            ([f"AiM EWMUL {n} {mask:#x} 1"], 26 + 2 * n, "EWMUL16", n)):
+        ([f"AiM MAC_ABK {n} {mask:#x} 3"], 57 + 2 * n, "MAC16", n),
+        ([f"AiM WR_GB {n} 0 {mask:#x}"], 35 + 2 * n, "WRGB", n),
+        ([f"AiM WR_BIAS 0 {mask:#x}"] * n, 35 + 2 * n, "WRMAC16", n),
+        ([f"AiM RD_MAC 0 {mask:#x}"] * n, 34 + 3 * n, "RDMAC16", n),
+        ([f"AiM COPY_BKGB {n} {mask:#x} 5 1"], 67 + 2 * n, "RDCP", n),
+        ([f"AiM COPY_GBBK {n} {mask:#x} 5 1"], 49 + 2 * n, "WRCP", n),
+        ([f"AiM EWMUL {n} {mask:#x} 1"], 26 + 2 * n, "EWMUL16", n),
+    ):
         timing = trace(tmp_path, simulator, *lines)
         assert (timing.cycles, timing.commands[command]) == (cycles, count * channels), lines[0]
 
@@ -115,9 +116,14 @@ def test_pieces_that_are_looked_up_change_nothing(quirks):
             assert (timing.cycles, timing.commands, timing.instructions) == straight(front_end, moved)
 
 
-@pytest.mark.parametrize("mapping", [
-    BlockMapping(hidden=512, heads=4, kv_heads=2, ffn=768, channels=4, max_tokens=256),
-    BlockMapping(hidden=2048, heads=16, kv_heads=16, ffn=1024, channels=8, devices=2, max_tokens=512)], ids=["4", "8x2"])
+@pytest.mark.parametrize(
+    "mapping",
+    [
+        BlockMapping(hidden=512, heads=4, kv_heads=2, ffn=768, channels=4, max_tokens=256),
+        BlockMapping(hidden=2048, heads=16, kv_heads=16, ffn=1024, channels=8, devices=2, max_tokens=512),
+    ],
+    ids=["4", "8x2"],
+)
 def test_positions_of_a_block(mapping):
     """Blocks at many positions, which share most of their pieces."""
     front_end = FrontEnd(quirks="aim-simulator")
@@ -140,14 +146,25 @@ for options in ({"quirks": "aim-simulator"}, {}, {"refresh": True}):
     timing = FrontEnd(**options).time(program)
     print(json.dumps([timing.cycles, timing.commands, timing.stages]))
 """
-    answers = [subprocess.run([sys.executable, "-c", program], env=os.environ | {"BANKSIDE_INTERPRETED": value},
-                              capture_output=True, text=True, check=True).stdout for value in ("", "1")]
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"BANKSIDE_INTERPRETED": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for value in ("", "1")
+    ]
     assert answers[0] == answers[1] and answers[0].count("gemv_wq") == 3
 
 
 def test_classes_of_channels_change_nothing(tmp_path, simulator):
     """Work of one channel is done while all others rest."""
-    lines = [f"W MEM {channel} {channel % 16} 2" for channel in range(32)] * 2 + ["AiM MAC_ABK 4 0xffffffff 1", "AiM SYNC"]
+    lines = [f"W MEM {channel} {channel % 16} 2" for channel in range(32)] * 2 + [
+        "AiM MAC_ABK 4 0xffffffff 1",
+        "AiM SYNC",
+    ]
     timing = trace(tmp_path, simulator, *lines)
     assert timing.commands["WR"] == 64 and timing.commands["MAC16"] == 128
 

@@ -20,7 +20,7 @@ def random(config, rng, *shape):
 def result_of(config, weights, inputs):
     model = ChannelModel(config)
     execute(model, gemv(config, weights, inputs))
-    return np.array(model.results)[:, :config.banks].reshape(-1)[:len(weights)]
+    return np.array(model.results)[:, : config.banks].reshape(-1)[: len(weights)]
 
 
 @pytest.mark.parametrize("name", PRESETS)
@@ -32,13 +32,23 @@ def test_matrix_vector_product(name, shape):
     got = result_of(config, weights, inputs)
     words = -(-shape[1] // config.lanes)
     padded = np.zeros((2, shape[0], words * config.lanes), np.int64)
-    padded[0, :, :shape[1]], padded[1, :, :shape[1]] = weights, inputs
+    padded[0, :, : shape[1]], padded[1, :, : shape[1]] = weights, inputs
     beats = padded.reshape(2, shape[0] * words, config.lanes)
     at = np.arange(shape[0] * words) % words
-    assert (got == dot_stream(*beats, at == 0, at == words - 1, fmt=config.fmt, result=config.fmt,
-                              window=config.window.bits, beats=config.max_beats)).all()
+    assert (
+        got
+        == dot_stream(
+            *beats,
+            at == 0,
+            at == words - 1,
+            fmt=config.fmt,
+            result=config.fmt,
+            window=config.window.bits,
+            beats=config.max_beats,
+        )
+    ).all()
     exact = to_float64(weights, config.fmt) @ to_float64(inputs, config.fmt)
-    assert np.abs(to_float64(got, config.fmt) - exact).max() <= 2.0 ** -config.fmt.precision * np.abs(exact).max()
+    assert np.abs(to_float64(got, config.fmt) - exact).max() <= 2.0**-config.fmt.precision * np.abs(exact).max()
 
 
 def test_order_with_two_sets_gives_the_same_numbers():
@@ -49,7 +59,7 @@ def test_order_with_two_sets_gives_the_same_numbers():
     steps = gemv(double, weights, inputs)
     kinds = [step.operation.op for step in steps]
     first = kinds.index("MAC_ABK")
-    assert kinds[first + 1] == "WR_GB"      # the next inputs come before anything else
+    assert kinds[first + 1] == "WR_GB"  # the next inputs come before anything else
 
 
 def test_what_is_written_is_read():
@@ -72,7 +82,7 @@ def test_sum_goes_on_behind_its_result():
     model.execute(Operation("WR_BIAS"), words=np.full((1, 16), one))
     access = np.zeros((1, 16, 16), np.int64)
     access[..., 0] = small
-    for _ in range(4):      # 1 + 2**-9 is 1 again, 1 + 4 * 2**-9 = 1 + 2**-7 is not
+    for _ in range(4):  # 1 + 2**-9 is 1 again, 1 + 4 * 2**-9 = 1 + 2**-7 is not
         model.execute(Operation("MAC_ABK"), access)
         model.execute(Operation("RD_MAC"))
     assert to_float64(np.array(model.results)[:, 0], fmt).tolist() == [1.0, 1.0, 1 + 2.0**-7, 1 + 2.0**-7]
@@ -90,12 +100,12 @@ def test_sets():
     access[..., 0] = number(1.0)[0, 0]
     model.execute(Operation("WR_GB"), words=number(2.0))
     model.execute(Operation("WR_BIAS"), words=number(10.0))
-    model.execute(Operation("MAC_ABK"), access)         # 12
+    model.execute(Operation("MAC_ABK"), access)  # 12
     model.execute(Operation("WR_GB"), words=number(3.0))
     model.execute(Operation("WR_BIAS"), words=number(20.0))
     model.execute(Operation("RD_MAC"))
-    model.execute(Operation("MAC_ABK"), access)         # 23
-    model.execute(Operation("MAC_ABK"), access)         # 26: no new set without a write
+    model.execute(Operation("MAC_ABK"), access)  # 23
+    model.execute(Operation("MAC_ABK"), access)  # 26: no new set without a write
     model.execute(Operation("RD_MAC"))
     assert to_float64(np.array(model.results)[:, 0], fmt).tolist() == [12.0, 26.0]
 
@@ -124,7 +134,7 @@ def test_elementwise_copies_activation():
     model.execute(Operation("EWMUL", opsize=3), access)
     for write, word in zip(model.writes, access, strict=True):
         assert write.banks == 0x4444 and (write.words[2::4] == multiply(word[0::4], word[1::4], config.fmt)).all()
-    model.execute(Operation("COPY_BKGB", opsize=3, column=62, bank=7), access)      # runs over the last column
+    model.execute(Operation("COPY_BKGB", opsize=3, column=62, bank=7), access)  # runs over the last column
     model.execute(Operation("COPY_GBBK", opsize=3, column=62, bank=6))
     assert [write.banks for write in model.writes[3:]] == [1 << 6] * 3
     assert (np.array([write.words[6] for write in model.writes[3:]]) == access[:, 7]).all()
@@ -138,18 +148,25 @@ def test_elementwise_copies_activation():
         assert (model.results[-1] == interpolate(word[0], config.tables[function])).all()
 
 
-@pytest.mark.parametrize(("before", "operation", "message"), [
-    ([], "MAC_ABK", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
-    ([], "MAC_SBK", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
-    (["WR_GB", "WR_BIAS", "MAC_ABK", "WR_GB"], "RD_MAC", None),
-    (["WR_GB"], "RD_MAC", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
-    (["WR_BIAS"], "AF", "register 0 of set 0 was never written; WR_BIAS begins every sum"),  # the set of the last product
-    (["WR_BIAS"], "MAC_ABK", "column 0 of the global buffer 0 was never written; WR_GB and COPY_BKGB write it"),
-    (["WR_GB", "WR_BIAS", "MAC_ABK", "COPY_BKGB", "WR_BIAS"], "MAC_ABK", None),
-    ([], "COPY_GBBK", "column 0 of the global buffer 0 was never written; WR_GB and COPY_BKGB write it"),
-    (["WR_GB", "WR_BIAS", "MAC_ABK"], "RD_AF", "no activation was computed; AF does that"),
-    (["WR_GB", "WR_BIAS", "MAC_ABK", "AF"], "RD_AF", None),
-])
+@pytest.mark.parametrize(
+    ("before", "operation", "message"),
+    [
+        ([], "MAC_ABK", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
+        ([], "MAC_SBK", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
+        (["WR_GB", "WR_BIAS", "MAC_ABK", "WR_GB"], "RD_MAC", None),
+        (["WR_GB"], "RD_MAC", "register 0 of set 0 was never written; WR_BIAS begins every sum"),
+        (
+            ["WR_BIAS"],
+            "AF",
+            "register 0 of set 0 was never written; WR_BIAS begins every sum",
+        ),  # the set of the last product
+        (["WR_BIAS"], "MAC_ABK", "column 0 of the global buffer 0 was never written; WR_GB and COPY_BKGB write it"),
+        (["WR_GB", "WR_BIAS", "MAC_ABK", "COPY_BKGB", "WR_BIAS"], "MAC_ABK", None),
+        ([], "COPY_GBBK", "column 0 of the global buffer 0 was never written; WR_GB and COPY_BKGB write it"),
+        (["WR_GB", "WR_BIAS", "MAC_ABK"], "RD_AF", "no activation was computed; AF does that"),
+        (["WR_GB", "WR_BIAS", "MAC_ABK", "AF"], "RD_AF", None),
+    ],
+)
 def test_what_nothing_has_written_is_not_used(before, operation, message):
     """It holds anything after power-up."""
     config = PRESETS["aim-ping-pong"]
@@ -168,24 +185,30 @@ def test_what_nothing_has_written_is_not_used(before, operation, message):
             execute_one(operation)
 
 
-@pytest.mark.parametrize(("operation", "message"), [
-    (Operation("MAC_ABC"), r"^unknown command of a channel 'MAC_ABC'.*MAC_ABK"),
-    (Operation("RD_MAC", register=2), r"^RD_MAC: register must be 0 to 1, not 2$"),
-    (Operation("WR_GB", column=64), r"^WR_GB: column must be 0 to 63, not 64$"),
-    (Operation("AF", function=1), r"^AF: function must be 0 to 0, not 1$"),
-])
+@pytest.mark.parametrize(
+    ("operation", "message"),
+    [
+        (Operation("MAC_ABC"), r"^unknown command of a channel 'MAC_ABC'.*MAC_ABK"),
+        (Operation("RD_MAC", register=2), r"^RD_MAC: register must be 0 to 1, not 2$"),
+        (Operation("WR_GB", column=64), r"^WR_GB: column must be 0 to 63, not 64$"),
+        (Operation("AF", function=1), r"^AF: function must be 0 to 0, not 1$"),
+    ],
+)
 def test_commands_that_are_wrong(operation, message):
     with pytest.raises(ConfigError, match=message):
         ChannelModel(AimChannelConfig()).execute(operation)
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"banks": 6}, "banks must be a multiple of 4, not 6"),
-    ({"banks": 16, "lanes": 8}, r"banks must be at most lanes \(8\)"),
-    ({"buffer_bytes": 100}, "buffer_bytes must be a power of two times 32"),
-    ({"registers": 1, "buffering": "ping-pong"}, "registers must be a power of two from 2 on, not 1"),
-    ({"activations": "sigmod"}, "sigmod.*sigmoid"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"banks": 6}, "banks must be a multiple of 4, not 6"),
+        ({"banks": 16, "lanes": 8}, r"banks must be at most lanes \(8\)"),
+        ({"buffer_bytes": 100}, "buffer_bytes must be a power of two times 32"),
+        ({"registers": 1, "buffering": "ping-pong"}, "registers must be a power of two from 2 on, not 1"),
+        ({"activations": "sigmod"}, "sigmod.*sigmoid"),
+    ],
+)
 def test_configurations_that_are_wrong(fields, message):
     with pytest.raises(ValueError, match=message):
         AimChannelConfig(**fields)

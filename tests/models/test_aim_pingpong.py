@@ -38,7 +38,14 @@ def by_the_rules(memory, program):
             read = True
         if op != "RD_MAC":
             last = op
-        entry = {"op": op, "age": age, "left": at.get("opsize", 1), "row": at.get("row"), "fill": fill, "result": result}
+        entry = {
+            "op": op,
+            "age": age,
+            "left": at.get("opsize", 1),
+            "row": at.get("row"),
+            "fill": fill,
+            "result": result,
+        }
         queues["units" if op == "MAC_ABK" else "host"].append(entry)
     entries, products = queues["host"] + queues["units"], list(queues["units"])
     issued, counts, open_row, clock, end = {}, {}, None, 0, 0
@@ -52,16 +59,21 @@ def by_the_rules(memory, program):
             return through(x for x in products if x["fill"] <= e["fill"] - 2)
         if e["op"] == "RD_MAC":
             return through(x for x in products if x["result"] <= e["result"] and x["age"] < e["age"])
-        return (through(x for x in entries if x["op"] == "WR_GB" and x["fill"] <= e["fill"])
-                and through(x for x in entries if x["op"] == "RD_MAC" and x["result"] <= e["result"] - 2))
+        return through(x for x in entries if x["op"] == "WR_GB" and x["fill"] <= e["fill"]) and through(
+            x for x in entries if x["op"] == "RD_MAC" and x["result"] <= e["result"] - 2
+        )
 
     while queues["host"] or queues["units"]:
         clock += 1
         for e in sorted((q[0] for q in queues.values() if q), key=lambda e: e["age"]):
             own = COMMAND[e["op"]]
             name = own if e["row"] is None or e["row"] == open_row else "ACT16" if open_row is None else "PREA"
-            legal = all(issued.get(c_from, -10**9) + c.cycles <= clock for c in memory.constraints if c.window == 1
-                        and name in c.to for c_from in c.from_)
+            legal = all(
+                issued.get(c_from, -(10**9)) + c.cycles <= clock
+                for c in memory.constraints
+                if c.window == 1 and name in c.to
+                for c_from in c.from_
+            )
             if not legal or (name == own and not may(e)):
                 continue
             issued[name] = clock
@@ -148,7 +160,9 @@ def test_refresh_takes_its_time():
 def test_what_has_no_meaning_is_refused(machine):
     p = Program()
     p.command("W_MEM", channel=0, bank=0, row=0)
-    with pytest.raises(ConfigError, match=r"^gddr6-aim: with two sets of buffers only WR_GB, WR_BIAS, MAC_ABK and RD_MAC"):
+    with pytest.raises(
+        ConfigError, match=r"^gddr6-aim: with two sets of buffers only WR_GB, WR_BIAS, MAC_ABK and RD_MAC"
+    ):
         machine.time(p)
     with pytest.raises(ConfigError, match=r"^the AiM simulator has no double buffers"):
         PingPong(FrontEnd(quirks="aim-simulator"))
@@ -169,6 +183,14 @@ for refresh in (False, True):
     timing = PingPong(FrontEnd(refresh=refresh)).time(p)
     print(timing.cycles, timing.commands)
 """
-    answers = [subprocess.run([sys.executable, "-c", program], env=os.environ | {"BANKSIDE_INTERPRETED": value},
-                              capture_output=True, text=True, check=True).stdout for value in ("", "1")]
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"BANKSIDE_INTERPRETED": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for value in ("", "1")
+    ]
     assert answers[0] == answers[1] and answers[0].count("RDMAC16") == 2

@@ -60,17 +60,35 @@ def test_layers_of_the_simulator(row):
 
 # What the simulator issues to channel 0 for 512 tokens and one head: command, first and last cycle, their distance.
 ONE_HEAD = [
-    ("WR_GB", 1, 29, 4), ("ACTAB", 1, 1, 1), ("MAC_AB", 30, 216, 6), ("MV_SB", 217, 231, 2), ("PREA", 224, 224, 1),
-    ("ACTAB", 243, 243, 1), ("MAC_AB", 262, 448, 6), ("MV_SB", 449, 449, 1), ("SFM", 450, 450, 1), ("MV_SB", 452, 464, 2),
-    ("PREA", 456, 456, 1), ("MV_GB", 466, 496, 2), ("ACTAB", 475, 475, 1), ("MAC_AB", 497, 683, 6), ("MV_SB", 684, 698, 2),
-    ("PREA", 691, 691, 1), ("ACTAB", 710, 710, 1), ("MAC_AB", 729, 915, 6), ("MV_SB", 916, 930, 2),
+    ("WR_GB", 1, 29, 4),
+    ("ACTAB", 1, 1, 1),
+    ("MAC_AB", 30, 216, 6),
+    ("MV_SB", 217, 231, 2),
+    ("PREA", 224, 224, 1),
+    ("ACTAB", 243, 243, 1),
+    ("MAC_AB", 262, 448, 6),
+    ("MV_SB", 449, 449, 1),
+    ("SFM", 450, 450, 1),
+    ("MV_SB", 452, 464, 2),
+    ("PREA", 456, 456, 1),
+    ("MV_GB", 466, 496, 2),
+    ("ACTAB", 475, 475, 1),
+    ("MAC_AB", 497, 683, 6),
+    ("MV_SB", 684, 698, 2),
+    ("PREA", 691, 691, 1),
+    ("ACTAB", 710, 710, 1),
+    ("MAC_AB", 729, 915, 6),
+    ("MV_SB", 916, 930, 2),
 ]
 
 
 def log_of(heads):
     controller = TIMERS[True].controller
-    return [issue for issue in controller.issues([AttentionLayer(512, heads, quirks=SIMULATOR).requests()])
-            if issue.channel == 0]
+    return [
+        issue
+        for issue in controller.issues([AttentionLayer(512, heads, quirks=SIMULATOR).requests()])
+        if issue.channel == 0
+    ]
 
 
 def digest(log):
@@ -81,7 +99,9 @@ def digest(log):
 def test_issue_logs_of_the_simulator():
     """Every command of channel 0 with cycle and address: 192 for one head, 386 for two rounds of 16."""
     log = log_of(1)
-    expected = sorted((cycle, command) for command, first, last, step in ONE_HEAD for cycle in range(first, last + 1, step))
+    expected = sorted(
+        (cycle, command) for command, first, last, step in ONE_HEAD for cycle in range(first, last + 1, step)
+    )
     assert sorted((i.cycle, i.command) for i in log) == expected
     assert (len(log), digest(log)) == (192, "1af6e8a566b7baca")
     log = log_of(32)
@@ -107,8 +127,9 @@ def test_the_simulators_trace(tmp_path):
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@pytest.mark.parametrize("tokens, heads, element_bytes, head_dim",
-                         [(40, 3, 2, 128), (300, 37, 1, 96), (257, 20, 2, 80)])
+@pytest.mark.parametrize(
+    "tokens, heads, element_bytes, head_dim", [(40, 3, 2, 128), (300, 37, 1, 96), (257, 20, 2, 80)]
+)
 def test_program_and_requests_are_the_same(placement, tokens, heads, element_bytes, head_dim):
     for quirks in (None, SIMULATOR):
         layer = AttentionLayer(tokens, heads, placement, element_bytes, head_dim, quirks)
@@ -118,8 +139,12 @@ def test_program_and_requests_are_the_same(placement, tokens, heads, element_byt
 
 
 @pytest.mark.parametrize("placement", PLACEMENTS)
-@given(tokens=st.integers(1, 700), heads=st.integers(1, 70), element_bytes=st.sampled_from((1, 2)),
-       head_dim=st.sampled_from((16, 64, 80, 128)))
+@given(
+    tokens=st.integers(1, 700),
+    heads=st.integers(1, 70),
+    element_bytes=st.sampled_from((1, 2)),
+    head_dim=st.sampled_from((16, 64, 80, 128)),
+)
 @settings(max_examples=25)
 def test_work_of_a_layer_without_quirks(placement, tokens, heads, element_bytes, head_dim):
     """Each head has its query, K, softmax, probabilities and V; a pair of rounds one access more."""
@@ -170,10 +195,15 @@ def test_a_slow_unit_paces_its_reads():
 
 # The queues ------------------------------------------------------------------------------------------------------------
 
-REQUEST = st.tuples(st.sampled_from(["MAC_AB", "MAC_AB", "MAC_SB", "MAC_PB", "WR_GB", "MV_SB", "MV_GB", "SFM", "SET_HEAD",
-                                     "BARRIER", "RD", "WR"]),
-                    st.sampled_from([0xFFFF, 0xFFFF, 1, 0x00F0, 0x8001]), st.integers(0, 3), st.integers(0, 2),
-                    st.integers(1, 40))
+REQUEST = st.tuples(
+    st.sampled_from(
+        ["MAC_AB", "MAC_AB", "MAC_SB", "MAC_PB", "WR_GB", "MV_SB", "MV_GB", "SFM", "SET_HEAD", "BARRIER", "RD", "WR"]
+    ),
+    st.sampled_from([0xFFFF, 0xFFFF, 1, 0x00F0, 0x8001]),
+    st.integers(0, 3),
+    st.integers(0, 2),
+    st.integers(1, 40),
+)
 
 
 def program_of(requests, quirks=None):
@@ -236,16 +266,22 @@ CONTROLLERS = {quirks: QueueController(quirks=quirks) for quirks in (None, SIMUL
 
 def test_interpreted_is_compiled():
     """The same in an interpreter without compiled code."""
-    code = ("from bankside.models.attacc import *\n"
-            "for q in (None, 'attacc-simulator'):\n"
-            "    timer = LayerTimer(quirks=q)\n"
-            "    for a in ((200, 20, 'bank'), (90, 3, 'bank-group'), (33, 17, 'buffer')):\n"
-            "        t = timer.time(AttentionLayer(*a, quirks=q))\n"
-            "        print(t.cycles, t.commands)\n")
+    code = (
+        "from bankside.models.attacc import *\n"
+        "for q in (None, 'attacc-simulator'):\n"
+        "    timer = LayerTimer(quirks=q)\n"
+        "    for a in ((200, 20, 'bank'), (90, 3, 'bank-group'), (33, 17, 'buffer')):\n"
+        "        t = timer.time(AttentionLayer(*a, quirks=q))\n"
+        "        print(t.cycles, t.commands)\n"
+    )
     import os
 
-    texts = [subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
-                            env={**os.environ, **more}).stdout for more in ({}, {"BANKSIDE_INTERPRETED": "1"})]
+    texts = [
+        subprocess.run(
+            [sys.executable, "-c", code], capture_output=True, text=True, check=True, env={**os.environ, **more}
+        ).stdout
+        for more in ({}, {"BANKSIDE_INTERPRETED": "1"})
+    ]
     assert texts[0] == texts[1] and texts[0].count("\n") == 6
 
 
@@ -302,13 +338,17 @@ def test_reads_and_writes():
 # Bad input -------------------------------------------------------------------------------------------------------------
 
 BAD_TRACES = {
-    "unknown": (b"PIM_MAC_AB 0x0\nPIM_MAC_AC 0x0\n",
-                r"t.trace:2: unknown operation 'PIM_MAC_AC'; did you mean 'PIM_MAC_AB'\?"),
+    "unknown": (
+        b"PIM_MAC_AB 0x0\nPIM_MAC_AC 0x0\n",
+        r"t.trace:2: unknown operation 'PIM_MAC_AC'; did you mean 'PIM_MAC_AB'\?",
+    ),
     "no address": (b"PIM_SFM\n", r"t.trace:1: PIM_SFM has an address, not 0 operands$"),
     "two addresses": (b"\n# comment\nLD 0x0 0x20\n", r"t.trace:3: LD has an address, not 2 operands$"),
     "no number": (b"ST 0xg\n", r"t.trace:1: the address must be a number, not '0xg'$"),
-    "beyond": (b"PIM_BARRIER 0x0\nST 0x400000000\n",
-               r"t.trace:2: address 0x400000000 is beyond the device \(0x400000000 bytes\)$"),
+    "beyond": (
+        b"PIM_BARRIER 0x0\nST 0x400000000\n",
+        r"t.trace:2: address 0x400000000 is beyond the device \(0x400000000 bytes\)$",
+    ),
     "negative": (b"ST -32\n", r"t.trace:1: address -32 is beyond the device"),
     "huge": (b"ST 0x" + b"f" * 40 + b"\n", r"t.trace:1: address '0xf.* is beyond the device"),
     "binary": (bytes(range(128, 256)) * 20, r"t.trace:1: unknown operation "),
@@ -342,15 +382,24 @@ def test_a_trace_in_pieces(tmp_path, monkeypatch):
     assert controller.run(read_trace(changed, controller)) == expected == controller.time(layer.requests())
 
 
-@pytest.mark.parametrize("arguments, message", [
-    ((0, 1), r"^tokens must be 1 to 1073741824, not 0$"),
-    ((1, 0), r"^heads per stack must be 1 to 1073741824, not 0$"),
-    ((1, 1, "bnk"), r"^unknown placement 'bnk'; did you mean 'bank'\?"),
-    ((1, 1, "bank", 4), r"^bytes of an element must be 1 or 2, not 4$"),
-    ((1, 1, "bank", 2, -1), r"^head dimension must be 1 to 1073741824, not -1$"),
-    ((1, 1, "bank", 2, 128, "aim-simulator"), r"^unknown quirks 'aim-simulator'; did you mean 'attacc-simulator'\?"),
-    ((1 << 22, 1), r"^hbm3-5.2: K of 4194304 tokens and 1 heads of a channel needs 16384 rows; half of a bank has 8192$"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        ((0, 1), r"^tokens must be 1 to 1073741824, not 0$"),
+        ((1, 0), r"^heads per stack must be 1 to 1073741824, not 0$"),
+        ((1, 1, "bnk"), r"^unknown placement 'bnk'; did you mean 'bank'\?"),
+        ((1, 1, "bank", 4), r"^bytes of an element must be 1 or 2, not 4$"),
+        ((1, 1, "bank", 2, -1), r"^head dimension must be 1 to 1073741824, not -1$"),
+        (
+            (1, 1, "bank", 2, 128, "aim-simulator"),
+            r"^unknown quirks 'aim-simulator'; did you mean 'attacc-simulator'\?",
+        ),
+        (
+            (1 << 22, 1),
+            r"^hbm3-5.2: K of 4194304 tokens and 1 heads of a channel needs 16384 rows; half of a bank has 8192$",
+        ),
+    ],
+)
 def test_bad_layers_are_told(arguments, message):
     with pytest.raises(ConfigError, match=message):
         AttentionLayer(*arguments)
@@ -362,10 +411,12 @@ def test_other_memories_and_programs_are_refused():
     with pytest.raises(ConfigError, match=r"^hbm3-5.2: unknown quirks 'attacc'; did you mean 'attacc-simulator'\?"):
         QueueController(quirks="attacc")
     controller = CONTROLLERS[None]
-    for operands, message in (({"op": "MAC"}, r"unknown request 'MAC'"),
-                              ({"op": "MAC_AB", "rows": 1}, r"unknown operand 'rows'"),
-                              ({"op": "MAC_AB", "row": 16384}, r"MAC_AB: row must be 0 to 16383, not 16384$"),
-                              ({"op": "MAC_AB", "mask": 1 << 16}, r"mask beyond 0xffff$")):
+    for operands, message in (
+        ({"op": "MAC"}, r"unknown request 'MAC'"),
+        ({"op": "MAC_AB", "rows": 1}, r"unknown operand 'rows'"),
+        ({"op": "MAC_AB", "row": 16384}, r"MAC_AB: row must be 0 to 16383, not 16384$"),
+        ({"op": "MAC_AB", "mask": 1 << 16}, r"mask beyond 0xffff$"),
+    ):
         p = Program()
         p.command(operands.pop("op"), **operands)
         with pytest.raises(ConfigError, match=message):
@@ -397,15 +448,21 @@ def test_layer_from_the_command_line(capsys, tmp_path):
     assert "placement bank-group\n" in capsys.readouterr().out
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["attacc"], "attacc needs --layer"),
-    (["attacc", "--layer", "--tokens", "5"], "--layer needs --heads-per-stack"),
-    (["attacc", "--layer", "--tokens", "0", "--heads-per-stack", "1"], "argument --tokens: must be at least 1, not 0"),
-    (["attacc", "--layer", "--tokens", "5", "--heads-per-stack", "1", "--model", "m"], "a layer has no --model: "),
-    (["attacc", "--layer", "--tokens", "5", "--heads-per-stack", "1", "--quirks", "no"], "unknown quirks 'no'"),
-    (["gpu-only", "--layer", "--tokens", "5", "--heads-per-stack", "1"], "--layer: only attacc has single layers"),
-    (["gpu-only", "--placement", "bank", "--model", "llama-3-70b"], "--placement needs --layer"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["attacc"], "attacc needs --layer"),
+        (["attacc", "--layer", "--tokens", "5"], "--layer needs --heads-per-stack"),
+        (
+            ["attacc", "--layer", "--tokens", "0", "--heads-per-stack", "1"],
+            "argument --tokens: must be at least 1, not 0",
+        ),
+        (["attacc", "--layer", "--tokens", "5", "--heads-per-stack", "1", "--model", "m"], "a layer has no --model: "),
+        (["attacc", "--layer", "--tokens", "5", "--heads-per-stack", "1", "--quirks", "no"], "unknown quirks 'no'"),
+        (["gpu-only", "--layer", "--tokens", "5", "--heads-per-stack", "1"], "--layer: only attacc has single layers"),
+        (["gpu-only", "--placement", "bank", "--model", "llama-3-70b"], "--placement needs --layer"),
+    ],
+)
 def test_wrong_layers_from_the_command_line(capsys, arguments, message):
     from bankside import cli
 

@@ -34,7 +34,9 @@ def test_heads_with_equal_runs_of_their_own_take_the_same_reads():
 
 
 def test_scattered_units_open_more_rows_and_neighbours_fewer():
-    near, far = (TIMER.time(layer(4096, 1, [one])) for one in (units([0], [16]), units(np.arange(16) * 16, np.ones(16))))
+    near, far = (
+        TIMER.time(layer(4096, 1, [one])) for one in (units([0], [16]), units(np.arange(16) * 16, np.ones(16)))
+    )
     assert near.commands["MAC_AB"] == far.commands["MAC_AB"] == 16 * 4
     assert near.row_hits > far.row_hits and near.cycles < far.cycles
 
@@ -68,12 +70,16 @@ def test_units_of_eight_tokens_read_half_as_much_for_a_lone_token():
     assert TIMER.time(layer(1024, 1, wide=True)).commands["MAC_AB"] == TIMER.time(layer(1024, 1)).commands["MAC_AB"]
 
 
-@pytest.mark.parametrize("selected, message", [
-    ([units([60], [5])], "head 0: the run of access units 60 to 64 is outside the placement of 64 units"),
-    ([units([0], [0])], "head 0: runs must be ascending"),
-    ([units([4, 2], [1, 1])], "head 0: runs must be ascending"),
-    ([units([], [])], "head 0: needs at least one run"),
-    ([units([0], [1])] * 3, "runs must be for all heads together or for each of 2, not for 3")])
+@pytest.mark.parametrize(
+    "selected, message",
+    [
+        ([units([60], [5])], "head 0: the run of access units 60 to 64 is outside the placement of 64 units"),
+        ([units([0], [0])], "head 0: runs must be ascending"),
+        ([units([4, 2], [1, 1])], "head 0: runs must be ascending"),
+        ([units([], [])], "head 0: needs at least one run"),
+        ([units([0], [1])] * 3, "runs must be for all heads together or for each of 2, not for 3"),
+    ],
+)
 def test_runs_outside_the_placement_are_named(selected, message):
     with pytest.raises(ConfigError) as caught:
         layer(1024, 2, selected)

@@ -46,8 +46,12 @@ def test_every_component_of_the_simulator():
     assert set(result["components"]) == set(COMPONENTS) and max(result["worst_relative_error"].values()) < 1e-12
     assert set(result["not_compared"]) == OF_HISTORY
     assert {(row["system"], row["gpu"], row["pim"]) for row in result["rows"]} >= {
-        ("dgx", "A100a", ""), ("dgx", "H100", ""), ("dgx-attacc", "H100", "bank"), ("dgx-attacc", "A100a", "bg"),
-        ("dgx-attacc", "A100a", "buffer")}
+        ("dgx", "A100a", ""),
+        ("dgx", "H100", ""),
+        ("dgx-attacc", "H100", "bank"),
+        ("dgx-attacc", "A100a", "bg"),
+        ("dgx-attacc", "A100a", "buffer"),
+    }
 
 
 def test_the_default_rule_differs():
@@ -59,8 +63,20 @@ def test_the_default_rule_differs():
 
 def run(tmp_path, **conditions):
     """All components of one run of the given conditions."""
-    row = {"system": "dgx", "gpu": "A100a", "pim": "", "powerlimit": "True", "ffopt": "False", "pipeopt": "False",
-           "model": "GPT-175B", "Lin": 512, "Lout": 2, "bs": 1, "dtype": "W16A16", "cores": 8} | conditions
+    row = {
+        "system": "dgx",
+        "gpu": "A100a",
+        "pim": "",
+        "powerlimit": "True",
+        "ffopt": "False",
+        "pipeopt": "False",
+        "model": "GPT-175B",
+        "Lin": 512,
+        "Lout": 2,
+        "bs": 1,
+        "dtype": "W16A16",
+        "cores": 8,
+    } | conditions
     columns = [column for column in COMPONENTS if row["system"] == "dgx-attacc" or not column.startswith("pim_")]
     path = tmp_path / "one.csv"
     with path.open("w", newline="") as file:
@@ -86,8 +102,9 @@ def test_mt_530b_by_hand(tmp_path):
     # 20480 x 2560 in tiles of 1 x 192: 107 of 108 processors; 1 x 64 would be 320 of 324, read more often
     weights = (2560 + 20480 * 2560 + 20480) * 2
     assert found["g_prj_time"] == pytest.approx(105e3 * weights / (BANDWIDTH * 107 / 108), rel=1e-12)
-    assert found["g_flops"] == pytest.approx(8 * 105 * (2 * 20480 * 20480 / 8 * 12 + 16 * 513 * (4 * 160 + 5)
-                                                        + 10 * 20480 + 8 * 10240), rel=1e-12)
+    assert found["g_flops"] == pytest.approx(
+        8 * 105 * (2 * 20480 * 20480 / 8 * 12 + 16 * 513 * (4 * 160 + 5) + 10 * 20480 + 8 * 10240), rel=1e-12
+    )
 
 
 def test_bytes_halve_traffic_and_double_operations(tmp_path):
@@ -103,7 +120,9 @@ def test_bytes_halve_traffic_and_double_operations(tmp_path):
 def test_units_of_bytes_by_hand(tmp_path):
     found = run(tmp_path, system="dgx-attacc", pim="bank", model="GPT-89B", bs=8, dtype="W8A8", ffopt="True")
     heads = math.ceil(12 * 8 / 5)
-    timing = LayerTimer(quirks="attacc-simulator").time(AttentionLayer(513, heads, "bank", 1, quirks="attacc-simulator"))
+    timing = LayerTimer(quirks="attacc-simulator").time(
+        AttentionLayer(513, heads, "bank", 1, quirks="attacc-simulator")
+    )
     assert found["pim_cycles"] == timing.cycles
     assert found["g_matmul"] == pytest.approx(48 * timing.time_ns * 1e-6, rel=1e-12)
     # Transfers hide behind all heads but one of 12: 3 x 1536 columns there, 1536 back, 300 GB/s
@@ -137,7 +156,9 @@ def test_attention_on_the_host_by_hand(tmp_path, gpu, bandwidth, link):
     assert found["g_softmax"] == pytest.approx(96e3 * 2 * 2049 * 192 * 2 / (bandwidth * 0.85), rel=1e-12)
     assert found["c2g_comm"] == pytest.approx(96e3 * 16 * 4 * 1536 * 2 / link, rel=1e-12)
     alone = run(tmp_path, gpu=gpu, bs=16, Lin=2048)
-    assert all(found[column] == alone[column] for column in ("g_qkv_time", "g_prj_time", "g_ff_time", "g2g_comm", "s_time"))
+    assert all(
+        found[column] == alone[column] for column in ("g_qkv_time", "g_prj_time", "g_ff_time", "g2g_comm", "s_time")
+    )
     assert found["g_attn_mem_energy"] == 0 and found["g_fc_mem_energy"] == alone["g_fc_mem_energy"]
 
 
@@ -170,13 +191,20 @@ def slowly(spec, m, n, k, count, size, split):
 
 
 @settings(max_examples=60)
-@given(m=st.integers(1, 3000), n=st.integers(1, 6000), k=st.integers(1, 20000), count=st.integers(1, 300),
-       size=st.sampled_from([1, 2]), split=st.booleans(), l2=st.sampled_from([0.1, 2.0, 40.0]))
+@given(
+    m=st.integers(1, 3000),
+    n=st.integers(1, 6000),
+    k=st.integers(1, 20000),
+    count=st.integers(1, 300),
+    size=st.sampled_from([1, 2]),
+    split=st.booleans(),
+    l2=st.sampled_from([0.1, 2.0, 40.0]),
+)
 def test_tiles_are_those_of_a_plain_search(m, n, k, count, size, split, l2):
     spec = TILES.model_copy(update={"l2_mib": l2})
     found = find_tiling(spec, m, n, k, count, size, split=split)
     memory, shared, busy = slowly(spec, m, n, k, count, size, split)
-    assert float(found.shared_bytes) / float(found.busy)**2 == pytest.approx(shared / busy**2, rel=1e-9)
+    assert float(found.shared_bytes) / float(found.busy) ** 2 == pytest.approx(shared / busy**2, rel=1e-9)
     if float(found.shared_bytes) == pytest.approx(shared) and float(found.busy) == pytest.approx(busy):
         assert float(found.memory_bytes) == pytest.approx(memory, rel=1e-9)
 
@@ -193,8 +221,10 @@ def test_many_contexts_at_once_are_each_alone():
 def test_attention_per_head_leaves_processors_idle():
     """12 heads on 108 processors take as long as 108: flat in the batch until all work."""
     system, model = load_system("dgx"), load_model("opt-175b")
-    times = {batch: system.layer(model, MicroBatch(batch, batch), np.array([2048]))["attention_score"].time_s[0]
-             for batch in (1, 9, 10)}
+    times = {
+        batch: system.layer(model, MicroBatch(batch, batch), np.array([2048]))["attention_score"].time_s[0]
+        for batch in (1, 9, 10)
+    }
     assert times[1] == pytest.approx(times[9]) and times[10] == pytest.approx(2 * times[1])
     fused = load_system("dgx", {"gpu.attention": "fused"})
     cost = fused.layer(model, MicroBatch(1, 1), np.array([2048]))
@@ -221,8 +251,10 @@ def prompt_s(system, tokens, past=(0,), window=None, heads=4, kv_heads=4):
 def test_prompts_per_head_are_those_of_the_simulator():
     """LLaMA-7B with 8 GPUs, a prompt of 128 and of 512 tokens: columns s_matmul and s_softmax of the simulator, in ms of 32
     layers."""
-    for tokens, matmul, softmax in ((128, 0.23848001123122284, 0.07949333707707426),
-                                    (512, 1.9078400898497827, 1.2718933932231882)):
+    for tokens, matmul, softmax in (
+        (128, 0.23848001123122284, 0.07949333707707426),
+        (512, 1.9078400898497827, 1.2718933932231882),
+    ):
         assert 32e3 * prompt_s(load_system("dgx"), [tokens]) == pytest.approx(matmul + softmax)
 
 
@@ -236,10 +268,12 @@ def test_prompts_per_head_by_hand():
     assert prompt_s(system, [n]) == pytest.approx(softmax + products, rel=0.02)
     pairs = [prompt_s(system, [length, length], [0, 0]) for length in (n, n // 4)]
     assert prompt_s(system, [n, n // 4], [0, 0]) == pytest.approx(np.mean(pairs))
-    assert pairs[0] == pytest.approx(prompt_s(system, [n]))                    # 8 heads: twice the processors
+    assert pairs[0] == pytest.approx(prompt_s(system, [n]))  # 8 heads: twice the processors
     # A piece behind 3072 tokens multiplies with all 4096; a window of 1024 leaves at most 2047 of them.
     piece, windowed = prompt_s(system, [1024], [3072]), prompt_s(system, [1024], [3072], 1024)
-    assert piece == pytest.approx(prompt_s(system, [n]) / 4, rel=0.05) and windowed == pytest.approx(piece / 2, rel=0.05)
+    assert piece == pytest.approx(prompt_s(system, [n]) / 4, rel=0.05) and windowed == pytest.approx(
+        piece / 2, rel=0.05
+    )
     # Four queries to a key/value head share its processor.
     assert prompt_s(system, [n], heads=16) == pytest.approx(4 * prompt_s(system, [n]), rel=0.05)
     fused = load_system("gpu-gddr", {"gpu.rule": "roofline"})
@@ -250,7 +284,9 @@ def test_served_prompts_follow_the_rule_of_attention():
     """Time and energy of a prefill: per head takes longer and moves scores through memory."""
     model, prompts = load_model("qwen1.5-7b"), (np.array([4096, 1000]), np.array([0, 0]))
     rules = [load_system("gpu-gddr", {"gpu.attention": kind}).served(model, None) for kind in ("per-head", "fused")]
-    times, energies = ([getattr(one, what)(*prompts) for one in rules] for what in ("prefill_seconds", "prefill_energy_pj"))
+    times, energies = (
+        [getattr(one, what)(*prompts) for one in rules] for what in ("prefill_seconds", "prefill_energy_pj")
+    )
     assert times[0] > 1.2 * times[1]
     assert energies[0]["gpu_dram"] > energies[1]["gpu_dram"] and energies[0].keys() == energies[1].keys()
 
@@ -258,16 +294,25 @@ def test_served_prompts_follow_the_rule_of_attention():
 # Overlaps ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("attention, moved, linear, projections, expected", [
-    (8.0, 4.0, (3.0, 1.0), True, (0.75, 0.25, 1.0)),  # attention hides all but a head's share of both
-    (2.0, 4.0, (3.0, 1.0), False, (3.0, 1.0, 2.5)),  # a part of the transfers
-    (2.0, 1.0, (3.0, 1.0), True, (3 - 1.5 * 0.75, 1 - 1.5 * 0.25, 0.25)),  # a part of the projections
-    (2.0, 5.0, (3.0, 1.0), True, (0.75, 0.25, 3.5)),  # transfers are longest
-    (8.0, 4.0, (3.0, 1.0), False, (3.0, 1.0, 1.0)),
-])
+@pytest.mark.parametrize(
+    "attention, moved, linear, projections, expected",
+    [
+        (8.0, 4.0, (3.0, 1.0), True, (0.75, 0.25, 1.0)),  # attention hides all but a head's share of both
+        (2.0, 4.0, (3.0, 1.0), False, (3.0, 1.0, 2.5)),  # a part of the transfers
+        (2.0, 1.0, (3.0, 1.0), True, (3 - 1.5 * 0.75, 1 - 1.5 * 0.25, 0.25)),  # a part of the projections
+        (2.0, 5.0, (3.0, 1.0), True, (0.75, 0.25, 3.5)),  # transfers are longest
+        (8.0, 4.0, (3.0, 1.0), False, (3.0, 1.0, 1.0)),
+    ],
+)
 def test_pipelining_of_four_heads_by_hand(attention, moved, linear, projections, expected):
-    costs = {"qkv": Cost(linear[0]), "send": Cost(moved / 4), "attention": Cost(np.array([attention])),
-             "softmax": Cost(0.0), "receive": Cost(moved * 3 / 4), "out_projection": Cost(linear[1])}
+    costs = {
+        "qkv": Cost(linear[0]),
+        "send": Cost(moved / 4),
+        "attention": Cost(np.array([attention])),
+        "softmax": Cost(0.0),
+        "receive": Cost(moved * 3 / 4),
+        "out_projection": Cost(linear[1]),
+    }
     parts = Parts({"qkv": 3.0, "out_projection": 1.0}, ("send", "receive"), ("attention", "softmax"), ("softmax",))
     out = pipelined(costs, parts, 0.25, projections=projections)
     found = [float(np.max(out[name].time_s)) for name in ("qkv", "out_projection")]
@@ -275,14 +320,20 @@ def test_pipelining_of_four_heads_by_hand(attention, moved, linear, projections,
     assert float(np.max(out["attention"].time_s)) == attention and list(out) == list(costs)
 
 
-@pytest.mark.parametrize("attention, expected", [
-    (4.0, 0.0),               # hidden: 2.5 behind the small half's 3 on the GPU, 1.5 behind the large half's 5
-    (6.0, 0.75),              # the large half attends for 3.75, the small half's 3 on the GPU hide all but 0.75
-    (16.0, 7.0 + 1.0)])       # 10 less 3, 6 less 5
+@pytest.mark.parametrize(
+    "attention, expected",
+    [
+        (4.0, 0.0),  # hidden: 2.5 behind the small half's 3 on the GPU, 1.5 behind the large half's 5
+        (6.0, 0.75),  # the large half attends for 3.75, the small half's 3 on the GPU hide all but 0.75
+        (16.0, 7.0 + 1.0),
+    ],
+)  # 10 less 3, 6 less 5
 def test_sub_batches_by_hand(attention, expected):
     """Five of eight requests take 5 on the GPU, three take 3; each has its share of attention."""
-    halves = [{"qkv": Cost(4.0, {"gpu": 2.0}), "ffn": Cost(1.0, {"gpu": 1.0})},
-              {"qkv": Cost(2.0, {"gpu": 2.0}), "ffn": Cost(1.0, {"gpu": 1.0})}]
+    halves = [
+        {"qkv": Cost(4.0, {"gpu": 2.0}), "ffn": Cost(1.0, {"gpu": 1.0})},
+        {"qkv": Cost(2.0, {"gpu": 2.0}), "ffn": Cost(1.0, {"gpu": 1.0})},
+    ]
     attended = {"attention": Cost(np.array([attention * 0.75]), {"unit": 7.0}), "softmax": Cost(attention * 0.25)}
     linear, left = interleaved(halves, attended, [5, 3])
     assert {name: cost.time_s for name, cost in linear.items()} == {"qkv": 6.0, "ffn": 2.0}
@@ -310,8 +361,10 @@ class MadeUp:
         return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 
-@pytest.mark.parametrize("name, near", [("attacc", 1e-9), ("dgx-attacc", 1e-9), ("gpu-lol-pim", 1e-9),
-                                        ("pam-hbm-only", 1e-9), ("l-pim", 0.02)])
+@pytest.mark.parametrize(
+    "name, near",
+    [("attacc", 1e-9), ("dgx-attacc", 1e-9), ("gpu-lol-pim", 1e-9), ("pam-hbm-only", 1e-9), ("l-pim", 0.02)],
+)
 def test_overlaps_of_systems_with_units(name, near):
     """Pipelined systems are faster by what they hide; the serving engine has the same step, from a grid for tiers."""
     model = load_model("qwen1.5-7b")
@@ -335,8 +388,10 @@ def test_no_overlap_unless_the_file_says_so():
     model = load_model("llama-3-70b")
     for name in ("attacc", "gpu-only"):
         assert load_system(name).pipelining == "none"
-    plain, none = (load_system("attacc", changes).decode_step(model, 16, np.array([4096]))
-                   for changes in ({}, {"overlaps": {"source": "a test"}}))
+    plain, none = (
+        load_system("attacc", changes).decode_step(model, 16, np.array([4096]))
+        for changes in ({}, {"overlaps": {"source": "a test"}})
+    )
     assert plain.seconds.keys() == none.seconds.keys() and plain.total_s == none.total_s
 
 
@@ -367,7 +422,9 @@ def test_a_group_reads_keys_once_on_gpus_and_once_a_query_beside_banks():
     grouped, single = load_model("llama-3-70b"), load_model("llama-3-70b").model_copy(update={"kv_heads": 64})
     micro, contexts = MicroBatch(16, 16), np.array([4096])
     gpu, units = load_system("dgx"), load_system("dgx-attacc")
-    bytes_of = [gpu.layer(model, micro, contexts)["attention_score"].levels_pj["memory"][0] for model in (grouped, single)]
+    bytes_of = [
+        gpu.layer(model, micro, contexts)["attention_score"].levels_pj["memory"][0] for model in (grouped, single)
+    ]
     assert bytes_of[1] / bytes_of[0] == pytest.approx(8, rel=0.1)
     times = [units.attention(model, micro, contexts) for model in (grouped, single)]
     assert times[0]["attention"].time_s == times[1]["attention"].time_s
@@ -385,10 +442,16 @@ def test_shared_reads_by_hand():
     single, shared = load_system("attacc"), load_system("attacc", SHARED)
     assert (single.heads(model, 16), shared.heads(model, 16)) == (52, 7)
     assert (single.together(model), shared.together(model)) == ((8, 1), (1, 8))
-    assert [system.spread(model, heads) for system, heads in ((single, 4), (shared, 4), (shared, 7), (shared, 60))] == \
-        [1, 4, 2, 1]
+    assert [system.spread(model, heads) for system, heads in ((single, 4), (shared, 4), (shared, 7), (shared, 60))] == [
+        1,
+        4,
+        2,
+        1,
+    ]
     assert (single.read_cycles(1), shared.read_cycles(1), shared.read_cycles(8)) == (0, 0, 32)
-    one, more = (system.timing(model, tokens, heads) for system, tokens, heads in ((single, 4096, 52), (shared, 2048, 14)))
+    one, more = (
+        system.timing(model, tokens, heads) for system, tokens, heads in ((single, 4096, 52), (shared, 2048, 14))
+    )
     # 256 and 128 groups of 16 tokens, two columns of K and of V each; the first pair of rounds reads once more.
     assert one.commands["MAC_AB"] == 52 * 2 * 512 + 16 and more.commands["MAC_AB"] == 14 * 2 * 256
     assert 32 * 512 < more.cycles < 32 * 512 + 4000
@@ -422,11 +485,14 @@ def test_shared_reads_are_faster_and_fewer(name):
     assert one.time_s == more.time_s and one.energy_pj == more.energy_pj
 
 
-@pytest.mark.parametrize("changes, message", [
-    ({"queries": 0}, r": queries: .*greater than or equal to 1, not 0"),
-    ({"queries": 65}, r": queries: .*less than or equal to 64, not 65"),
-    ({"query_cycles": 0}, r": query_cycles: .*greater than or equal to 1, not 0"),
-])
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        ({"queries": 0}, r": queries: .*greater than or equal to 1, not 0"),
+        ({"queries": 65}, r": queries: .*less than or equal to 64, not 65"),
+        ({"query_cycles": 0}, r": query_cycles: .*greater than or equal to 1, not 0"),
+    ],
+)
 def test_wrong_numbers_of_shared_queries(changes, message):
     with pytest.raises(ConfigError, match=message) as error:
         load_system("attacc", changes)
@@ -455,7 +521,9 @@ def test_room_beside_the_weights_or_apart():
 
 def test_a_processor_of_the_host_is_shared_without_quirks():
     model, micro, contexts = load_model("llama-7b"), MicroBatch(4, 4), np.array([1024])
-    own, shared = (load_system("dgx-cpu", changes).attention(model, micro, contexts) for changes in ({}, {"quirks": None}))
+    own, shared = (
+        load_system("dgx-cpu", changes).attention(model, micro, contexts) for changes in ({}, {"quirks": None})
+    )
     assert all(shared[name].time_s == pytest.approx(4 * cost.time_s) for name, cost in own.items())
 
 
@@ -466,29 +534,64 @@ def test_a_processor_of_the_host_is_shared_without_quirks():
 TILES_GROUP = re.search(r"  tiles:\n(?:    .*\n)+", FILES["gpu-hbm"].read_text())[0]
 
 
-@pytest.mark.parametrize("system, old, new, message", [
-    ("dgx", "  rule: attacc-simulator", "  rule: tiled",
-     r":12: gpu\.rule: input should be 'measured', 'roofline' or 'attacc-simulator', not 'tiled'$"),
-    ("dgx", "  rule: attacc-simulator", "  attention: all",
-     r":12: gpu\.attention: input should be 'fused' or 'per-head', not"),
-    ("dgx", "  rule: attacc-simulator", "  gemm: tilde",
-     r":12: gpu\.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'$"),
-    ("dgx", "  rule: attacc-simulator", "  rule: measured", r":3: gpu: rule measured needs the key 'kernels'$"),
-    ("gpu-only", "  kernels: h100-sxm-sglang", "  kernels: h100-sxm-vllm\n  rule: measured\n  gemm: tiled",
-     r":3: gpu: gemm tiled: the rule measured has its own; leave it out$"),
-    ("gpu-only", "  kernels: h100-sxm-sglang", "  kernels: h100-sxm\n  rule: measured",
-     r"unknown kernel records 'h100-sxm'; did you mean 'h100-sxm-"),
-    ("dgx", "    l1_kib: 192", "    l1_kib: 1", r":13: gpu\.tiles: a tile of 8 x 8 does not fit l1_kib 1$"),
-    ("dgx", "    sizes: [8,", "    sizes: [0,", r":13: gpu\.tiles: sizes must be 1 to 1048576, not \[0, "),
-    ("gpu-hbm", TILES_GROUP, "",
-     r":3: gpu: tiled products need the group 'tiles' \(rule attacc-simulator\)$"),
-    ("gpu-hbm", "  rule: attacc-simulator\n" + TILES_GROUP, "  attention: per-head\n",
-     r":3: gpu: attention per head needs the group 'tiles' \(rule roofline\)$"),
-    ("dgx-attacc", "  pipelining: heads", "  pipelining: head",
-     r": overlaps\.pipelining: input should be 'none', 'transfers', 'heads' or 'sub-batches', not 'head'"),
-    ("dgx-attacc", "command_energy:", "comand_energy:", r": unknown key 'comand_energy'; did you mean 'command_energy'"),
-    ("attacc", "energy:\n  unit_power_ratio: 3\n  source: t", "extra: t", r"unknown key 'extra'"),
-])
+@pytest.mark.parametrize(
+    "system, old, new, message",
+    [
+        (
+            "dgx",
+            "  rule: attacc-simulator",
+            "  rule: tiled",
+            r":12: gpu\.rule: input should be 'measured', 'roofline' or 'attacc-simulator', not 'tiled'$",
+        ),
+        (
+            "dgx",
+            "  rule: attacc-simulator",
+            "  attention: all",
+            r":12: gpu\.attention: input should be 'fused' or 'per-head', not",
+        ),
+        (
+            "dgx",
+            "  rule: attacc-simulator",
+            "  gemm: tilde",
+            r":12: gpu\.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'$",
+        ),
+        ("dgx", "  rule: attacc-simulator", "  rule: measured", r":3: gpu: rule measured needs the key 'kernels'$"),
+        (
+            "gpu-only",
+            "  kernels: h100-sxm-sglang",
+            "  kernels: h100-sxm-vllm\n  rule: measured\n  gemm: tiled",
+            r":3: gpu: gemm tiled: the rule measured has its own; leave it out$",
+        ),
+        (
+            "gpu-only",
+            "  kernels: h100-sxm-sglang",
+            "  kernels: h100-sxm\n  rule: measured",
+            r"unknown kernel records 'h100-sxm'; did you mean 'h100-sxm-",
+        ),
+        ("dgx", "    l1_kib: 192", "    l1_kib: 1", r":13: gpu\.tiles: a tile of 8 x 8 does not fit l1_kib 1$"),
+        ("dgx", "    sizes: [8,", "    sizes: [0,", r":13: gpu\.tiles: sizes must be 1 to 1048576, not \[0, "),
+        ("gpu-hbm", TILES_GROUP, "", r":3: gpu: tiled products need the group 'tiles' \(rule attacc-simulator\)$"),
+        (
+            "gpu-hbm",
+            "  rule: attacc-simulator\n" + TILES_GROUP,
+            "  attention: per-head\n",
+            r":3: gpu: attention per head needs the group 'tiles' \(rule roofline\)$",
+        ),
+        (
+            "dgx-attacc",
+            "  pipelining: heads",
+            "  pipelining: head",
+            r": overlaps\.pipelining: input should be 'none', 'transfers', 'heads' or 'sub-batches', not 'head'",
+        ),
+        (
+            "dgx-attacc",
+            "command_energy:",
+            "comand_energy:",
+            r": unknown key 'comand_energy'; did you mean 'command_energy'",
+        ),
+        ("attacc", "energy:\n  unit_power_ratio: 3\n  source: t", "extra: t", r"unknown key 'extra'"),
+    ],
+)
 def test_a_wrong_file_is_one_line(tmp_path, system, old, new, message):
     text = FILES[system].read_text()
     assert old in text
@@ -514,27 +617,47 @@ HEADER = ",".join([*CONDITIONS, "g_fc"])
 ROW = "dgx,A100a,,True,True,True,LLAMA-7B,128,2,1,W16A16,8,1.5"
 
 BAD = {
-    "another layout": ("L,nhead,dhead\n1,2,3\n",
-                       r":1: not a reference of the AttAcc simulator: no column 'system' \(needed: "),
+    "another layout": (
+        "L,nhead,dhead\n1,2,3\n",
+        r":1: not a reference of the AttAcc simulator: no column 'system' \(needed: ",
+    ),
     "empty": ("", r":1: not a reference of the AttAcc simulator"),
-    "no results": (HEADER.removesuffix(",g_fc") + "\n" + ROW.removesuffix(",1.5"),
-                   r":1: no column with results \(valid: pim_cyc"),
+    "no results": (
+        HEADER.removesuffix(",g_fc") + "\n" + ROW.removesuffix(",1.5"),
+        r":1: no column with results \(valid: pim_cyc",
+    ),
     "no rows": (HEADER + "\n", r":1: no row with results$"),
     "twice": (HEADER + ",bs\n" + ROW + ",1", r":1: column 'bs' comes twice$"),
     "short": (HEADER + "\n" + ROW + "\ndgx,A100a\n", r":3: 2 values where the header has 13 columns$"),
-    "system": (HEADER + "\n" + ROW.replace("dgx", "dgz"), r":2: column 'system': unknown system 'dgz'; did you mean 'dgx'"),
-    "model": (HEADER + "\n" + ROW.replace("7B", "8B"),
-              r":2: column 'model': unknown model 'LLAMA-8B'; did you mean 'LLAMA-"),
-    "gpu": (HEADER + "\n" + ROW.replace("A100a", "A100"), r":2: column 'gpu': unknown gpu 'A100'; did you mean 'A100a'"),
-    "flag": (HEADER + "\n" + ROW.replace("True", "yes", 1),
-             r":2: column 'powerlimit': unknown powerlimit 'yes' \(valid: False, T"),
-    "count": (HEADER + "\n" + ROW.replace("128,2", "128,1"),
-              r":2: column 'Lout': must be a whole number in 2\.\.4096, not '1'$"),
+    "system": (
+        HEADER + "\n" + ROW.replace("dgx", "dgz"),
+        r":2: column 'system': unknown system 'dgz'; did you mean 'dgx'",
+    ),
+    "model": (
+        HEADER + "\n" + ROW.replace("7B", "8B"),
+        r":2: column 'model': unknown model 'LLAMA-8B'; did you mean 'LLAMA-",
+    ),
+    "gpu": (
+        HEADER + "\n" + ROW.replace("A100a", "A100"),
+        r":2: column 'gpu': unknown gpu 'A100'; did you mean 'A100a'",
+    ),
+    "flag": (
+        HEADER + "\n" + ROW.replace("True", "yes", 1),
+        r":2: column 'powerlimit': unknown powerlimit 'yes' \(valid: False, T",
+    ),
+    "count": (
+        HEADER + "\n" + ROW.replace("128,2", "128,1"),
+        r":2: column 'Lout': must be a whole number in 2\.\.4096, not '1'$",
+    ),
     "number": (HEADER + "\n" + ROW.replace("1.5", "nan"), r":2: column 'g_fc': must be a number, not 'nan'$"),
-    "units": (HEADER + "\n" + ROW.replace("A100a,", "A100a,bank"),
-              r":2: column 'pim': dgx has no units: must be empty, not 'bank'$"),
-    "no units": (HEADER + "\n" + ROW.replace("dgx", "dgx-attacc"),
-                 r":2: column 'pim': dgx-attacc needs one of bank, bg, buffer$"),
+    "units": (
+        HEADER + "\n" + ROW.replace("A100a,", "A100a,bank"),
+        r":2: column 'pim': dgx has no units: must be empty, not 'bank'$",
+    ),
+    "no units": (
+        HEADER + "\n" + ROW.replace("dgx", "dgx-attacc"),
+        r":2: column 'pim': dgx-attacc needs one of bank, bg, buffer$",
+    ),
     "split": (HEADER + "\n" + ROW.removesuffix("8,1.5") + "7,1.5", r":2: tensor parallelism of 7 does not divide"),
     "quote": (HEADER + "\n" + ROW.replace("dgx", '"d"gx'), r":2: not CSV: "),
 }
@@ -552,13 +675,19 @@ def test_a_wrong_reference_is_one_line(tmp_path, text, message, capsys):
     assert told.out == "" and told.err.count("\n") == 1 and "Traceback" not in told.err
 
 
-@pytest.mark.parametrize("words, message", [
-    (["attacc"], "--reference: unknown system 'attacc'; did you mean 'dgx-attacc'? (valid: dgx, dgx-attacc, dgx-cpu)"),
-    (["dgx", "--model", "llama-7b"], "--model goes without --reference"),
-    (["dgx", "--tokens", "5"], "--tokens goes without --reference"),
-    (["dgx", "--refresh"], "--refresh goes without --reference"),
-    (["dgx", "--set", "gpu.gemm=tilde"], "gpu.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'"),
-])
+@pytest.mark.parametrize(
+    "words, message",
+    [
+        (
+            ["attacc"],
+            "--reference: unknown system 'attacc'; did you mean 'dgx-attacc'? (valid: dgx, dgx-attacc, dgx-cpu)",
+        ),
+        (["dgx", "--model", "llama-7b"], "--model goes without --reference"),
+        (["dgx", "--tokens", "5"], "--tokens goes without --reference"),
+        (["dgx", "--refresh"], "--refresh goes without --reference"),
+        (["dgx", "--set", "gpu.gemm=tilde"], "gpu.gemm: input should be 'least-traffic' or 'tiled', not 'tilde'"),
+    ],
+)
 def test_what_goes_without_a_reference(words, message, capsys):
     assert cli.main(["eval", *words, "--reference", str(REFERENCE)]) == 2
     told = capsys.readouterr().err
@@ -587,23 +716,31 @@ def test_neupims_interleaves_from_256_requests_on():
     few, many = (system.decode_step(model, batch, np.array([376])) for batch in (255, 256))
     plain = load_system("neupims", {"overlaps.pipelining": "none"}).decode_step(model, 255, np.array([376]))
     assert few.total_s == plain.total_s and few.seconds.keys() == plain.seconds.keys()
-    assert many.seconds["attention"] == 0 < few.seconds["attention"]      # hidden behind products of the other half
+    assert many.seconds["attention"] == 0 < few.seconds["attention"]  # hidden behind products of the other half
     # The products of 128 requests are limited by the weights, which each half reads.
-    assert many.seconds["ffn_up"] == pytest.approx(2 * system.decode_step(model, 128, np.array([376])).seconds["ffn_up"])
+    assert many.seconds["ffn_up"] == pytest.approx(
+        2 * system.decode_step(model, 128, np.array([376])).seconds["ffn_up"]
+    )
 
 
 def test_neupims_attends_at_the_pace_of_its_memory():
     """Its HBM2: a column of all 32 banks every two cycles. A head of 128 elements and 8,192 tokens has 2 x 2 MB."""
     model, system = load_model("gpt-175b"), load_system("neupims")
-    heads = 32                                       # one a channel
+    heads = 32  # one a channel
     work = system.layer_work(model, 8192, heads)
     assert work.reads == heads * 2 * 8192 * 128 * 2 / (32 * 32)
-    assert work.seconds > work.reads / 32 * 2e-9     # rows are opened, and scores move
+    assert work.seconds > work.reads / 32 * 2e-9  # rows are opened, and scores move
     assert work.seconds < 2 * work.reads / 32 * 2e-9
     assert system.available_bytes_per_device == 80 << 30
 
 
 def test_what_neupims_does_not_state_is_an_assumption():
     own, base = load_system("neupims").description.parts[::-1]
-    for source in (own.energy.source, base.memory.source, base.parallelism.source, base.link.source, base.energy.source):
+    for source in (
+        own.energy.source,
+        base.memory.source,
+        base.parallelism.source,
+        base.link.source,
+        base.energy.source,
+    ):
         assert source.startswith("assumption")

@@ -56,12 +56,14 @@ def bits_per_byte(model, rows, sizes):
 
 def copy_nats(model, rows, distance):
     """Nats per token of the second time of random segments."""
-    return np.mean([run(model, row)[0][distance - 1:].mean() for row in tool.copy_probe(rows, distance, 1024)])
+    return np.mean([run(model, row)[0][distance - 1 :].mean() for row in tool.copy_probe(rows, distance, 1024)])
 
 
 def lookup_accuracy(model, text, rows, distance):
     probe, answers = tool.lookup_probe(model.tokenizer, text, rows, distance)
-    return np.mean([np.array_equal(run(model, row)[1][at - 1], row[at]) for row, at in zip(probe, answers, strict=True)])
+    return np.mean(
+        [np.array_equal(run(model, row)[1][at - 1], row[at]) for row, at in zip(probe, answers, strict=True)]
+    )
 
 
 # What the weights reach ----------------------------------------------------------------------------------------------
@@ -97,7 +99,7 @@ def test_text_at_the_whole_context(model, text, checks):
     """PyTorch measured the figure of the card; NumPy has the same."""
     rows, sizes = tool.held_out_rows(model.tokenizer, text, 2048)
     part = checks["excerpt"]
-    rows, sizes = rows[:part["rows"]], sizes[:part["rows"]]
+    rows, sizes = rows[: part["rows"]], sizes[: part["rows"]]
     reached = bits_per_byte(model, rows, sizes)
     assert (part["context"], part["bytes"], part["rows"]) == (2048, sizes.sum(), 16)
     assert reached == pytest.approx(part["bits_per_byte"], abs=2e-5)
@@ -163,8 +165,11 @@ def test_the_card_has_the_recorded_figures_and_the_hashes_of_the_files(tmp_path,
     for path in out.iterdir():
         assert path.read_bytes() == (SMALL / path.name).read_bytes(), path.name
     card = (SMALL / "model-card.md").read_text()
-    for figure in (f"{checks['figures']['bits_per_byte']:.3f}", f"{checks['excerpt']['bits_per_byte']:.3f}",
-                   f"{100 * checks['figures']['lookup_accuracy']:.1f} %"):
+    for figure in (
+        f"{checks['figures']['bits_per_byte']:.3f}",
+        f"{checks['excerpt']['bits_per_byte']:.3f}",
+        f"{100 * checks['figures']['lookup_accuracy']:.1f} %",
+    ):
         assert f" {figure} |" in card
     for name in ("model.safetensors", "config.json", "tokenizer.json", "heldout.txt"):
         assert f"| `{name}` | {hashlib.sha256((SMALL / name).read_bytes()).hexdigest()} |" in card
@@ -176,7 +181,9 @@ def test_the_excerpt_is_held_out_text_with_its_notice():
     assert hashlib.sha256(content).hexdigest() == about["excerpt"]["sha256"] and len(content) <= 256_000
     assert hashlib.sha256((SMALL / "tokenizer.json").read_bytes()).hexdigest() == about["tokenizer_sha256"]
     assert set(about["excerpt"]["names"]) <= set(about["held_out"]["names"])
-    assert all(tool.hash_of(name)[0] < tool.HELD_OUT and f"  Lib/{name}\n" in notice for name in about["excerpt"]["names"])
+    assert all(
+        tool.hash_of(name)[0] < tool.HELD_OUT and f"  Lib/{name}\n" in notice for name in about["excerpt"]["names"]
+    )
     words = " ".join(notice.split())
     for part in ("PYTHON SOFTWARE FOUNDATION LICENSE VERSION 2", "Python Software Foundation; All Rights Reserved"):
         assert part in words

@@ -18,8 +18,14 @@ L7, L13, L70 = ((4096, 32, 32, 11008), (5120, 40, 40, 13824), (8192, 64, 8, 2867
 
 #: Cycles of 0.5 ns in the results of CENT's artifact (simulation_results.csv; 13B: its block totals): shape, channels,
 #: devices, tokens.
-BLOCKS = [((*L7, 8, 1), 512, 456689), ((*L13, 16, 1), 512, 350100), ((*L70, 10, 1), 512, 1385050),
-          ((*L7, 32, 8), 512, 43094), ((*L7, 32, 2), 1024, 83885), ((*L70, 32, 32), 1024, 105409)]
+BLOCKS = [
+    ((*L7, 8, 1), 512, 456689),
+    ((*L13, 16, 1), 512, 350100),
+    ((*L70, 10, 1), 512, 1385050),
+    ((*L7, 32, 8), 512, 43094),
+    ((*L7, 32, 2), 1024, 83885),
+    ((*L70, 32, 32), 1024, 105409),
+]
 
 #: Its embedding latencies.
 EMBEDDINGS = [((*L7, 8, 1), 475496), ((*L70, 10, 1), 764776), ((*L7, 32, 4), 37213), ((*L70, 32, 32), 20111)]
@@ -68,7 +74,7 @@ def test_open_rows_against_a_reading_of_the_log(quirks) -> None:
         for cycle, members, target, _ in rows.tolist():
             if not members >> channel & 1:
                 continue
-            acted = t.bank[t.bank_start[target]:t.bank_start[target + 1]].tolist()
+            acted = t.bank[t.bank_start[target] : t.bank_start[target + 1]].tolist()
             banks = {bank % 4 if quirks else bank for bank in acted}
             before = bool(open_banks)
             if t.rule[target] == 2:
@@ -91,7 +97,9 @@ def test_trace_and_program_have_the_same_open_cycles() -> None:
 
 def test_matrices_are_the_products_of_the_block() -> None:
     block, matrices = (program for program in (block_program(SMALL, 9), matrices_program(SMALL)))
-    assert [stage.name for stage in matrices.body] == [stage.name for stage in block.body if stage.name.startswith("gemv")]
+    assert [stage.name for stage in matrices.body] == [
+        stage.name for stage in block.body if stage.name.startswith("gemv")
+    ]
     plain = matrices_program(replace(SMALL, gated=False))
     assert {stage.name for stage in matrices.body} - {stage.name for stage in plain.body} == {"gemv_w3"}
 
@@ -99,7 +107,9 @@ def test_matrices_are_the_products_of_the_block() -> None:
 def test_blocks_with_inputs_of_their_own_write_each_input() -> None:
     """Six blocks of five channels: six times as many instructions write inputs, in the same number of writes."""
     own = replace(SMALL, shared_inputs=False)
-    masks = [{command["mask"] for command in _commands(block_program(mapping, 50), "WR_GB")} for mapping in (SMALL, own)]
+    masks = [
+        {command["mask"] for command in _commands(block_program(mapping, 50), "WR_GB")} for mapping in (SMALL, own)
+    ]
     assert masks[1] == {channel_mask(used, 5 * block) for block in range(6) for used in (1, 2, 4, 5)} & masks[1]
     assert max(bin(mask).count("1") for mask in masks[1]) <= 5 < max(bin(mask).count("1") for mask in masks[0])
 
@@ -111,6 +121,7 @@ def _commands(program, op):
                 yield from visit(node.body)
             elif node.op == op:
                 yield {name: value.base for name, value in node.operands}
+
     return visit(program.body)
 
 
@@ -122,14 +133,17 @@ def test_without_slips_results_of_the_rotation_are_read() -> None:
 @pytest.mark.parametrize("head_dim", [16, 64, 128, 256])
 def test_heads_of_any_size_attend_to_all_keys(head_dim: int) -> None:
     """A score takes as many column accesses as its keys have, whatever the size of heads."""
-    mapping = BlockMapping(hidden=4 * head_dim, heads=4, kv_heads=4, ffn=512, channels=8, max_tokens=512, head_dim=head_dim)
+    mapping = BlockMapping(
+        hidden=4 * head_dim, heads=4, kv_heads=4, ffn=512, channels=8, max_tokens=512, head_dim=head_dim
+    )
     stage = next(stage for stage in block_program(mapping, 256).body if stage.name == "attn_score")
     counts = FrontEnd().time(type(block_program(mapping, 256))([stage])).commands
-    assert counts["MAC16"] == 32 * 4 * (head_dim // 16) * 2     # 256 tokens on 128 banks: two turns; 32 channels
+    assert counts["MAC16"] == 32 * 4 * (head_dim // 16) * 2  # 256 tokens on 128 banks: two turns; 32 channels
 
 
-@pytest.mark.parametrize("change, message", [({"head_dim": 24}, "head_dim"), ({"channels": 33}, "channels"),
-                                             ({"kv_heads": 3}, "kv_heads")])
+@pytest.mark.parametrize(
+    "change, message", [({"head_dim": 24}, "head_dim"), ({"channels": 33}, "channels"), ({"kv_heads": 3}, "kv_heads")]
+)
 def test_a_wrong_mapping_is_refused(change, message) -> None:
     with pytest.raises(ConfigError, match=message):
         replace(SMALL, **change)

@@ -15,20 +15,33 @@ CENT = PRESETS["cent"]
 
 def test_places_of_a_flit():
     """A write at the second position, an acknowledgement at the first, credits: every byte of the flit by hand."""
-    config = CxlLinkConfig(devices=3, tag_bits=4, address_bits=5)     # node 2 bits, header 1+1+2+4+4+2+5 = 19 bits
+    config = CxlLinkConfig(devices=3, tag_bits=4, address_bits=5)  # node 2 bits, header 1+1+2+4+4+2+5 = 19 bits
     data = np.arange(64, dtype=np.uint8)
-    word = config.data_layout.word(half=1, last=0, source=2, targets=0b1010, tag=9, region=1, address=21,
-                                   data=int.from_bytes(data.tobytes(), "little"))
+    word = config.data_layout.word(
+        half=1,
+        last=0,
+        source=2,
+        targets=0b1010,
+        tag=9,
+        region=1,
+        address=21,
+        data=int.from_bytes(data.tobytes(), "little"),
+    )
     header = 1 | 0 << 1 | 2 << 2 | 0b1010 << 4 | 9 << 8 | 1 << 12 | 21 << 14
     codec = FlitCodec(config)
     messages = np.zeros((1, 3, config.data_layout.payload_bytes), np.uint8)
     messages[0, 1] = config.data_layout.rows([word])[0]
     acks = np.zeros((1, 3, 1), np.uint8)
     acks[0, 0] = 3 | 1 << 2 | 5 << 4
-    flits = Flits(np.array([[0, MessageClass.RWD + 1, 0]]), messages, np.array([[True, False, False]]), acks,
-                  np.array([[1, 15, 0, 7]]))
+    flits = Flits(
+        np.array([[0, MessageClass.RWD + 1, 0]]),
+        messages,
+        np.array([[True, False, False]]),
+        acks,
+        np.array([[1, 15, 0, 7]]),
+    )
     wanted = bytearray(256)
-    wanted[2:6] = ((1 | (3 | 1 << 2 | 5 << 4) << 1) << 21).to_bytes(4, "little")    # behind kind and header
+    wanted[2:6] = ((1 | (3 | 1 << 2 | 5 << 4) << 1) << 21).to_bytes(4, "little")  # behind kind and header
     wanted[80:84] = (2 | header << 2).to_bytes(4, "little")
     wanted[96:160] = data.tobytes()
     wanted[240:242] = (1 | 15 << 4 | 7 << 12).to_bytes(2, "little")
@@ -36,7 +49,9 @@ def test_places_of_a_flit():
     assert rows.tobytes() == bytes(wanted)
     back = codec.decode(rows)
     assert all(np.array_equal(getattr(back, name), getattr(flits, name)) for name in vars(flits))
-    assert np.array_equal(back.of(MessageClass.RWD), messages[0, 1:2]) and back.flit_of(MessageClass.NDR).tolist() == [0]
+    assert np.array_equal(back.of(MessageClass.RWD), messages[0, 1:2]) and back.flit_of(MessageClass.NDR).tolist() == [
+        0
+    ]
 
 
 def test_bits_of_no_field_are_lost():
@@ -84,8 +99,13 @@ def test_gather_and_forward():
     model = FabricModel(CENT, 3)
     model.buffers[:] = np.random.default_rng(1).integers(0, 256, model.buffers.shape, np.uint8)
     first, second = model.buffers[0, 2047].copy(), model.buffers[1, [5, 6, 7]].copy()
-    done = model.run([[Command(PortOp.SEND_CXL, 1, 2047, 100, 2)], [Command(PortOp.SEND_CXL, 3, 5, 2046, 2), RECV],
-                      [RECV, RECV, Command(PortOp.SEND_CXL, 1, 100, 9, 1)]])
+    done = model.run(
+        [
+            [Command(PortOp.SEND_CXL, 1, 2047, 100, 2)],
+            [Command(PortOp.SEND_CXL, 3, 5, 2046, 2), RECV],
+            [RECV, RECV, Command(PortOp.SEND_CXL, 1, 100, 9, 1)],
+        ]
+    )
     assert np.array_equal(model.buffers[2, 100], first) and np.array_equal(model.buffers[2, [2046, 2047, 0]], second)
     assert np.array_equal(model.buffers[1, 9], first)
     assert done.received == [0, 1, 2] and done.acknowledged == [[0], [0], [0]]
@@ -103,11 +123,21 @@ def test_requests_of_the_host():
     """A write to both devices, reads of a slot and of memory; a last write of the host is no transfer."""
     model = FabricModel(CENT, 2)
     data = np.arange(64, dtype=np.uint8)
-    model.run([[], []], [Message(MessageClass.RWD, (1, 2), 8, 1, last=True, data=data),
-                         Message(MessageClass.RWD, (1,), 77, 2, region=1, data=data)])
-    done = model.run([[], []], [Message(MessageClass.REQ, (2,), 9, 5, half=True),
-                                Message(MessageClass.REQ, (1,), 77, 6, region=1),
-                                Message(MessageClass.REQ, (1,), 78, 7, region=1)])
+    model.run(
+        [[], []],
+        [
+            Message(MessageClass.RWD, (1, 2), 8, 1, last=True, data=data),
+            Message(MessageClass.RWD, (1,), 77, 2, region=1, data=data),
+        ],
+    )
+    done = model.run(
+        [[], []],
+        [
+            Message(MessageClass.REQ, (2,), 9, 5, half=True),
+            Message(MessageClass.REQ, (1,), 77, 6, region=1),
+            Message(MessageClass.REQ, (1,), 78, 7, region=1),
+        ],
+    )
     slot, (word, nothing) = done.sent[2], done.sent[1]
     assert np.array_equal(slot[0].data[:32], data[32:]) and not slot[0].data[32:].any() and slot[0].tag == 5
     assert np.array_equal(word.data, data) and not nothing.data.any()

@@ -21,8 +21,20 @@ ENTRIES = dict.fromkeys(SCALARS, 0)
 
 
 def small(hidden=64, heads=4, kv_heads=2, head_dim=16, ffn=160, channels=2, **other):
-    return ExecutableBlock(hidden, heads, kv_heads, head_dim, ffn, channels, banks=4, lanes=4, columns=8, registers=8,
-                           slots=other.pop("slots", 256), **{"max_tokens": 40, **other})
+    return ExecutableBlock(
+        hidden,
+        heads,
+        kv_heads,
+        head_dim,
+        ffn,
+        channels,
+        banks=4,
+        lanes=4,
+        columns=8,
+        registers=8,
+        slots=other.pop("slots", 256),
+        **{"max_tokens": 40, **other},
+    )
 
 
 def bits(values):
@@ -37,18 +49,25 @@ class Device:
         rows = [{} for _ in range(SMALL.channels)]
         self.references = []
         for block in blocks:
-            matrices = {name: self.numbers(block.matrix(name)[::-1], block.matrix(name)[0]**-0.5) for name in MATRICES}
+            matrices = {
+                name: self.numbers(block.matrix(name)[::-1], block.matrix(name)[0] ** -0.5) for name in MATRICES
+            }
             norms = [self.numbers((block.hidden,), 0.1) + 1 for _ in range(2)]
             norms = [to_float64(bits(norm), BF16) for norm in norms]
-            contents = block.contents({name: bits(matrix) for name, matrix in matrices.items()}, [bits(n) for n in norms],
-                                      int(bits(block.head_dim**-0.5)),
-                                      bits(self.rng.normal(size=(block.regions["end"], block.channels, 8, 4, 4))))
+            contents = block.contents(
+                {name: bits(matrix) for name, matrix in matrices.items()},
+                [bits(n) for n in norms],
+                int(bits(block.head_dim**-0.5)),
+                bits(self.rng.normal(size=(block.regions["end"], block.channels, 8, 4, 4))),
+            )
             for n in range(block.channels):
                 rows[block.first + n].update({row: columns[n] for row, columns in contents.items()})
             self.references.append(Reference(block, matrices, norms))
         self.model = DeviceModel(SMALL, rows)
-        image = image_for(4).with_parameters(inverse_length=int(from_float64(np.array(1 / blocks[0].hidden), FP32)),
-                                             epsilon=int(from_float64(np.array(EPSILON), FP32)))
+        image = image_for(4).with_parameters(
+            inverse_length=int(from_float64(np.array(1 / blocks[0].hidden), FP32)),
+            epsilon=int(from_float64(np.array(EPSILON), FP32)),
+        )
         self.entries = {name: image.entry(name) for name in SCALARS}
         self.model.load(image.words)
         for block in blocks:
@@ -85,8 +104,9 @@ def test_block_against_binary64(maximum):
         assert error(*device.step(0)) < 0.02
 
 
-@pytest.mark.parametrize("shape", [(64, 4, 2, 16, 160, 2), (48, 6, 3, 8, 52, 2), (32, 8, 2, 16, 36, 1),
-                                   (96, 3, 3, 24, 100, 1)])
+@pytest.mark.parametrize(
+    "shape", [(64, 4, 2, 16, 160, 2), (48, 6, 3, 8, 52, 2), (32, 8, 2, 16, 36, 1), (96, 3, 3, 24, 100, 1)]
+)
 def test_shapes_against_binary64(shape):
     device = Device([small(*shape)])
     for _ in range(6):
@@ -95,7 +115,9 @@ def test_shapes_against_binary64(shape):
 
 @pytest.mark.parametrize("maximum", [False, True])
 def test_tokens_over_the_border_of_a_row(maximum):
-    device = Device([small(hidden=16, heads=2, kv_heads=1, head_dim=8, ffn=16, max_tokens=36, subtract_maximum=maximum)])
+    device = Device(
+        [small(hidden=16, heads=2, kv_heads=1, head_dim=8, ffn=16, max_tokens=36, subtract_maximum=maximum)]
+    )
     for _ in range(35):
         assert error(*device.step(0)) < 0.03
 
@@ -126,8 +148,9 @@ def test_two_blocks_of_a_device_have_inputs_of_their_own():
         assert error(*device.step(number)) < 0.02
 
 
-@pytest.mark.parametrize("block", [small(), small(48, 6, 3, 8, 52),
-                                   ExecutableBlock(1040, 4, 2, 128, 1104, 2, max_tokens=64)])
+@pytest.mark.parametrize(
+    "block", [small(), small(48, 6, 3, 8, 52), ExecutableBlock(1040, 4, 2, 128, 1104, 2, max_tokens=64)]
+)
 def test_every_weight_has_a_place_of_its_own(block):
     names = list(MATRICES)
     for name in names:
@@ -158,7 +181,7 @@ def test_scores_of_heads_have_places_of_their_own():
 
 def test_block_of_the_largest_model_fits_buffer_and_rows():
     block = ExecutableBlock(8192, 64, 8, 128, 28672, 10)
-    words = encode_words(block.program(4096, ENTRIES), CentIsa())     # every operand is legal
+    words = encode_words(block.program(4096, ENTRIES), CentIsa())  # every operand is legal
     assert len(words) * WORD_BYTES < 2 << 20
     assert block.regions["end"] <= 16384
 
@@ -171,16 +194,19 @@ def test_a_block_needs_fewer_bias_writes_than_the_generator_of_the_authors():
     assert counts["WR_BIAS"] == outputs + 2 + 32 + 4 * 8
 
 
-@pytest.mark.parametrize("change,message", [
-    ({"head_dim": 12}, "head_dim must be a multiple of 8 up to 32, not 12"),
-    ({"kv_heads": 3}, r"heads \(4\) must be a multiple of kv_heads \(3\)"),
-    ({"hidden": 62}, "hidden must be a multiple of 4, not 62"),
-    ({"ffn": 161}, "ffn must be a multiple of 4, not 161"),
-    ({"slots": 60}, "60 slots are too few for hidden 64: [0-9]+ are needed"),
-    ({"registers": 2}, "a head of 16 elements needs 4 registers of a bank, not 2"),
-    ({"first": 31}, "channels 31 to 32 are beyond the device's 32"),
-    ({"banks": 8}, r"banks must equal lanes \(4\), not 8"),
-])
+@pytest.mark.parametrize(
+    "change,message",
+    [
+        ({"head_dim": 12}, "head_dim must be a multiple of 8 up to 32, not 12"),
+        ({"kv_heads": 3}, r"heads \(4\) must be a multiple of kv_heads \(3\)"),
+        ({"hidden": 62}, "hidden must be a multiple of 4, not 62"),
+        ({"ffn": 161}, "ffn must be a multiple of 4, not 161"),
+        ({"slots": 60}, "60 slots are too few for hidden 64: [0-9]+ are needed"),
+        ({"registers": 2}, "a head of 16 elements needs 4 registers of a bank, not 2"),
+        ({"first": 31}, "channels 31 to 32 are beyond the device's 32"),
+        ({"banks": 8}, r"banks must equal lanes \(4\), not 8"),
+    ],
+)
 def test_sizes_that_do_not_fit(change, message):
     with pytest.raises(ConfigError, match=message):
         replace(small(), **change)
@@ -195,8 +221,10 @@ def test_slot_that_nothing_wrote():
     device = Device([small(hidden=16, heads=2, kv_heads=1, head_dim=8, ffn=16)])
     device.model.hub.known[:] = False
     isa = SMALL.decoder.isa
-    commands = {**isa.commands(fields_of(encode_words(device.blocks[0].program(1, device.entries), isa))),
-                "position": np.arange(1)}
+    commands = {
+        **isa.commands(fields_of(encode_words(device.blocks[0].program(1, device.entries), isa))),
+        "position": np.arange(1),
+    }
     names = list(SMALL.command_layout.widths)
     with pytest.raises(ConfigError, match="WR_SBK: register [0-9]+ was never written"):
         device.model.run(np.stack([np.broadcast_to(commands[name], len(commands["op"])) for name in names], axis=1))

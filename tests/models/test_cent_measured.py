@@ -35,16 +35,17 @@ def test_clocks_of_a_block_by_hand(cent_records) -> None:
     norm = (4 * 9 + 2 * 9) + (9 + 1) + 60
     head = (9 + 7) + (3 * 9 + 2 * 6)
     inverses = 60 + 7 * 40
-    turn = 60 + 71 * 40          # 72 heads of 128 elements are 576 slots, 72 for each core
+    turn = 60 + 71 * 40  # 72 heads of 128 elements are 576 slots, 72 for each core
     assert found.norms == 2 * norm
     assert found.softmax == 64 * head + (9 + 64) + inverses
     assert found.rotary == 2 * turn
     assert found.residuals == 2 * (9 + 2 * 512)
     assert found.core_clocks == 2 * 60 + inverses + 2 * turn
     assert measured_clocks(system.units, system.spec.pnm, model, 100, 10, residuals=False).total == (
-        found.total - found.residuals)
+        found.total - found.residuals
+    )
     point = system.point(model, 100)
-    assert point.acc_s == pytest.approx(3 * found.total / 2e9)      # three stages of a device take turns
+    assert point.acc_s == pytest.approx(3 * found.total / 2e9)  # three stages of a device take turns
 
 
 def test_a_model_with_means_and_without_rotation(cent_records) -> None:
@@ -61,7 +62,7 @@ def test_transfers_of_the_measured_port(cent_records) -> None:
     sent = transfers(link, model, 1, 32, False, False, port)
     assert sent.seconds == pytest.approx((48.8 + 4 * 30 + 16384 * 1.6 / 16) * 1e-9)
     assert sent.payload_bytes == 16384
-    slow = replace(port, line_gb_s=8.0)      # a port that is slower than the line
+    slow = replace(port, line_gb_s=8.0)  # a port that is slower than the line
     assert transfers(link, model, 1, 32, False, False, slow).seconds == pytest.approx((168.8 + 16384 * 1.6 / 8) * 1e-9)
     both = exchange(link, 8192, 32000, 32, False, port)
     assert both == pytest.approx((2 * 168.8 + (16384 + 64000) * 1.6 / 16) * 1e-9)
@@ -69,12 +70,30 @@ def test_transfers_of_the_measured_port(cent_records) -> None:
 
 def test_commands_between_the_measured_ones() -> None:
     """32 banks: a command of 32 slots takes no longer than one of a slot."""
-    one = {"cycles": 19, "cycles_32": 12, "cycles_1": 12, "ideal_cycles": 8, "utilisation": 0.4, "stream_cycles": 267,
-           "stream_utilisation": 0.9, "dependent_cycles": 19}
+    one = {
+        "cycles": 19,
+        "cycles_32": 12,
+        "cycles_1": 12,
+        "ideal_cycles": 8,
+        "utilisation": 0.4,
+        "stream_cycles": 267,
+        "stream_utilisation": 0.9,
+        "dependent_cycles": 19,
+    }
     figures = PnmFigures.model_validate(SIM["cent-pnm"] | {"commands": dict.fromkeys(("EWADD", "RED", "EXP"), one)})
-    assert [figures.command_clocks("EXP", n, 256) for n in (0, 1, 20, 32, 144, 256, 480)] == [0, 12, 12, 12, 15.5, 19, 26]
-    short = PnmFigures.model_validate(SIM["cent-pnm"] | {"commands": dict.fromkeys(("EWADD", "RED", "EXP"), one | {
-        "cycles": 12, "cycles_32": 12, "cycles_1": 5})})
+    assert [figures.command_clocks("EXP", n, 256) for n in (0, 1, 20, 32, 144, 256, 480)] == [
+        0,
+        12,
+        12,
+        12,
+        15.5,
+        19,
+        26,
+    ]
+    short = PnmFigures.model_validate(
+        SIM["cent-pnm"]
+        | {"commands": dict.fromkeys(("EWADD", "RED", "EXP"), one | {"cycles": 12, "cycles_32": 12, "cycles_1": 5})}
+    )
     assert [short.command_clocks("RED", n, 8) for n in (1, 8, 15)] == [5, 12, 19]
 
 
@@ -91,7 +110,8 @@ def test_missing_measurements_are_named(tmp_path) -> None:
     with pytest.raises(MissingRecord) as missing:
         load_system("cent", {"device.count": 8}).evaluate(model, context=64, batch=32, records=nothing)
     assert [need.command for need in missing.value.needs] == [
-        f"bankside sim {unit} --preset cent" for unit in ("cent-pnm", "cent-riscv", "cent-cxl-port")]
+        f"bankside sim {unit} --preset cent" for unit in ("cent-pnm", "cent-riscv", "cent-cxl-port")
+    ]
     quirks = load_system("cent", {"device.count": 8, "quirks": "cent-simulator"})
     assert quirks.evaluate(model, context=64, batch=32, records=nothing).records == []
 
@@ -104,9 +124,21 @@ def test_another_preset_of_the_units_needs_its_own_record(cent_records) -> None:
 
 
 MEMORY = {"bits": 524288, "width": 256, "read_ports": 1, "write_ports": 1, "name": "registers.bank_0"}
-TINY = {"bits": 492, "width": 82, "read_ports": 1, "write_ports": 1, "name": "asked.memory", "area_um2_estimate": 2880.0}
-AREA = SYNTHESIS | {"area_ge": 1_000_000.0, "memory_ge_estimate": 700_000.0, "memories": [MEMORY, TINY], "nand2_um2": 0.8,
-                    "fo4_ps": 25.0}
+TINY = {
+    "bits": 492,
+    "width": 82,
+    "read_ports": 1,
+    "write_ports": 1,
+    "name": "asked.memory",
+    "area_um2_estimate": 2880.0,
+}
+AREA = SYNTHESIS | {
+    "area_ge": 1_000_000.0,
+    "memory_ge_estimate": 700_000.0,
+    "memories": [MEMORY, TINY],
+    "nand2_um2": 0.8,
+    "fo4_ps": 25.0,
+}
 
 
 @pytest.fixture
@@ -127,8 +159,9 @@ def test_area_of_small_memories_by_their_gates() -> None:
     """The macro model begins at 512 bits; a smaller memory has 2880 / 0.8 gates."""
     found = unit_area(AREA, "7nm", "7nm")
     assert found.logic_ge == 300_000 and found.logic_mm2 == logic_area(300_000, "7nm")
-    assert found.memories_mm2 == pytest.approx(buffer_cost(524288, 256, 2, "7nm").mm2
-                                               + 3600 * math.sqrt(0.047 * 0.058) * 1e-6)
+    assert found.memories_mm2 == pytest.approx(
+        buffer_cost(524288, 256, 2, "7nm").mm2 + 3600 * math.sqrt(0.047 * 0.058) * 1e-6
+    )
     assert unit_area(AREA, "28nm", "28nm", ports=1).memories_mm2 < unit_area(AREA, "28nm", "28nm").memories_mm2
 
 
@@ -141,14 +174,19 @@ def test_the_measured_controller_feeds_the_price(synthesised, cent_records) -> N
     mm2 = 4 * unit_area(AREA, "7nm", "7nm").mm2
     found = result.more["controller"]
     assert found["measured_mm2"] == pytest.approx(mm2) and set(found["units_mm2"]) == {
-        "cent-pnm", "cent-riscv", "cent-cxl-port", "cent-decoder"}
+        "cent-pnm",
+        "cent-riscv",
+        "cent-cxl-port",
+        "cent-decoder",
+    }
     assert found["measured_band_mm2"][0] < mm2 < found["measured_band_mm2"][1]
     assert found["die_mm2"] == pytest.approx(18.96 - 1.02 + mm2) and found["published_die_mm2"] == pytest.approx(18.96)
     assert result.more["price_usd"]["controllers"] == pytest.approx(8 * controller_cost(pnm_mm2=mm2).usd)
     # 1.4 ns of a library with an FO4 of 25 ps are 1.4 x 0.26 ns at 7 nm, and 9 % more with wires.
     assert found["slowest_mhz"] == pytest.approx([1e3 / (1.4 * 0.26), 1e3 / (1.4 * 0.26 * 1.09)])
-    bare = load_system("cent", {"device.count": 8, "device.refresh": False}).evaluate(model, context=64, batch=32,
-                                                                                     records=cent_records)
+    bare = load_system("cent", {"device.count": 8, "device.refresh": False}).evaluate(
+        model, context=64, batch=32, records=cent_records
+    )
     assert bare.more["controller"] is None
     assert bare.more["price_usd"]["controllers"] == pytest.approx(8 * controller_cost().usd)
     assert sum("area not measured" in note for note in bare.notes) == 4

@@ -19,7 +19,7 @@ def test_commands_on_slots():
     slots = from_float64(rng.normal(size=(6, 4)), fmt)
     model.execute(HubCommand("WR_GPR", 6, 0), slots)
     model.execute(HubCommand("RED", 2, 0, 10))
-    model.execute(HubCommand("EXP", 2, 4, 30))      # runs over the last slot
+    model.execute(HubCommand("EXP", 2, 4, 30))  # runs over the last slot
     model.execute(HubCommand("EWADD", 2, 0, 2))
     assert (model.registers[10:12, 0] == reduced(SMALL, slots[:2])).all() and not model.registers[10:12, 1:].any()
     assert (model.registers[[30, 31]] == exponentials(SMALL, slots[4:])).all()
@@ -60,11 +60,14 @@ def test_exponentials():
     assert errors["taylor"][np.abs(wide) < 1].max() < 0.02 and errors["taylor"][wide < -6].min() > 100
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"exp_units": 12}, "exp_units must be a power of two, not 12"),
-    ({"banks": 3}, "banks must be a power of two, and at most half of the 2048 registers, not 3"),
-    ({"gpr_bytes": 1000}, "gpr_bytes must be a power of two times a register"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"exp_units": 12}, "exp_units must be a power of two, not 12"),
+        ({"banks": 3}, "banks must be a power of two, and at most half of the 2048 registers, not 3"),
+        ({"gpr_bytes": 1000}, "gpr_bytes must be a power of two times a register"),
+    ],
+)
 def test_configurations_that_are_wrong(fields, message):
     with pytest.raises(ValueError, match=message):
         CentPnmConfig(**fields)

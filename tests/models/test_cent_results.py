@@ -13,10 +13,23 @@ from bankside.models.papers.cent.table import COLUMNS, CONFIGURATIONS, Configura
 #: Rows of CENT's processed_results.csv, of prefill (128, 256, 384 and 512 tokens): configuration; seconds of 512 tokens,
 #: tokens/s, mJ a token, W.
 PREFILL = [
-    (Configuration("Llama2-13B", 20, 40, 1), 3.815057300678572, 5371.589953119132, 122.94153337138196, 720.4876729832306),
-    (Configuration("Llama2-13B", 20, 2, 10), 0.8817552576250001, 1163.467786010428, 185.09253864593865, 354.72286689092334),
+    (
+        Configuration("Llama2-13B", 20, 40, 1),
+        3.815057300678572,
+        5371.589953119132,
+        122.94153337138196,
+        720.4876729832306,
+    ),
+    (
+        Configuration("Llama2-13B", 20, 2, 10),
+        0.8817552576250001,
+        1163.467786010428,
+        185.09253864593865,
+        354.72286689092334,
+    ),
     (Configuration("Llama2-7B", 8, 4, 2), 0.8153090451666666, 2514.066045484409, 70.76543414272729, 237.6949674453392),
-    (Configuration("Llama2-7B", 8, 8, 1), 1.1993613098333331, 3416.4914261320523, 67.06293671663036, 277.9761691254555)]
+    (Configuration("Llama2-7B", 8, 8, 1), 1.1993613098333331, 3416.4914261320523, 67.06293671663036, 277.9761691254555),
+]
 
 
 @pytest.mark.parametrize("one, seconds, rate, energy, power", PREFILL, ids=lambda value: str(value))

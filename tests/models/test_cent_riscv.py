@@ -48,7 +48,7 @@ class Emulator:
         return np.frombuffer(bytes(self.engine.mem_read(WINDOW, self.config.window_bytes)), "<u2")
 
     def each(self, engine, address, size, _):
-        word, = struct.unpack("<I", engine.mem_read(address, 4))
+        (word,) = struct.unpack("<I", engine.mem_read(address, 4))
         if word & 0x7F != CUSTOM:
             return
         rd, kind, function = word >> 7 & 31, word >> 12 & 7, word >> 25
@@ -90,7 +90,7 @@ def test_random_programs_against_an_independent_emulator():
             run = model.start(episode.pc, episode.to, episode.source, episode.opsize, buffer)
             if not run.strayed:
                 break
-        words = episode.loads[0].words[:-len(AHEAD)]
+        words = episode.loads[0].words[: -len(AHEAD)]
         seen |= {(word & 0x7F, word >> 12 & 7, word >> 25 if word & 0x7F in (0x33, CUSTOM) else 0) for word in words}
         theirs = episode.buffer
         for n, core in enumerate(model.cores):
@@ -108,7 +108,9 @@ def test_random_programs_against_an_independent_emulator():
     assert {(0x33, f, 1) for f in range(8)} | {(0x33, f, 0) for f in range(8)} | {(0x33, 0, 32), (0x33, 5, 32)} <= seen
     assert {(0x03, f, 0) for f in (0, 1, 2, 4, 5)} | {(0x23, f, 0) for f in range(3)} <= seen
     assert {(0x63, f, 0) for f in (0, 1, 4, 5, 6, 7)} | {(0x13, f, 0) for f in range(8)} <= seen
-    assert {(CUSTOM, Kind.FLOAT, f) for f in Float} <= seen and {kind for op, kind, _ in seen if op == CUSTOM} == set(Kind)
+    assert {(CUSTOM, Kind.FLOAT, f) for f in Float} <= seen and {kind for op, kind, _ in seen if op == CUSTOM} == set(
+        Kind
+    )
     assert {op for op, _, _ in seen} >= {0x37, 0x17, 0x6F, 0x67, 0x0F}
 
 
@@ -117,7 +119,7 @@ def started(name, opsize, buffer, cores=3, to=1024, **parameters):
     model.load(image.with_parameters(**parameters).words)
     run = model.start(image.entry(name), to, 0, opsize, buffer)
     assert not run.trapped and not run.strayed
-    return buffer[16 * to:].reshape(-1, 16)
+    return buffer[16 * to :].reshape(-1, 16)
 
 
 def vectors(seed=3):
@@ -129,8 +131,10 @@ def test_scalars_of_norm_and_softmax():
     sums = np.abs(to_float64(vectors(), BF16)) + 0.5
     buffer = from_float64(sums, BF16).astype(np.uint16)
     x = to_float64(buffer.astype(np.int64), BF16).reshape(-1, 16)[:20, 0]
-    bits = {name: int(from_float64(np.array([value]), FP32)[0]) for name, value in
-            (("inverse_length", 1 / 4096), ("epsilon", 1e-5))}
+    bits = {
+        name: int(from_float64(np.array([value]), FP32)[0])
+        for name, value in (("inverse_length", 1 / 4096), ("epsilon", 1e-5))
+    }
     for name, right, parameters in (("softmax", 1 / x, {}), ("rmsnorm", 1 / np.sqrt(x / 4096 + 1e-5), bits)):
         got = started(name, 20, buffer.copy(), **parameters)[:20]
         assert (got == got[:, :1]).all()
@@ -139,17 +143,17 @@ def test_scalars_of_norm_and_softmax():
 
 def test_rearrangements_for_rope():
     buffer = vectors()
-    x = buffer[:8 * 16].copy()
+    x = buffer[: 8 * 16].copy()
     assert (started("rope_swap", 8, buffer.copy())[:8].ravel() == x.reshape(-1, 2)[:, ::-1].ravel()).all()
     parts = started("rope_split", 8, buffer.copy())[:8].ravel()
     assert (parts == x.reshape(-1, 2).T.ravel()).all()
-    buffer[:8 * 16] = parts
+    buffer[: 8 * 16] = parts
     assert (started("rope_join", 8, buffer)[:8].ravel() == x).all()
 
 
 def test_largest_element_of_vectors():
     buffer = vectors()
-    x = to_float64(buffer[:7 * 3 * 16].astype(np.int64), BF16).reshape(7, 48)
+    x = to_float64(buffer[: 7 * 3 * 16].astype(np.int64), BF16).reshape(7, 48)
     got = started("largest", 7, buffer, slots_per_vector=3)[:7]
     assert (to_float64(got.astype(np.int64), BF16) == -x.max(axis=1, keepdims=True)).all()
 
@@ -159,7 +163,7 @@ def refused(words, message, config=None, **start):
     model = ClusterModel(config)
     with pytest.raises(ConfigError, match=message) as found:
         model.load(words)
-        model.start(0, 0, 0, 1, vectors()[:config.window_bytes // 2])
+        model.start(0, 0, 0, 1, vectors()[: config.window_bytes // 2])
     assert "\n" not in str(found.value)
 
 
@@ -180,8 +184,14 @@ def test_programs_that_cannot_be_right():
 def test_traps_and_stray_accesses_are_reported():
     config = CentRiscvConfig(cores=2)
     for words, trapped, strayed in (
-            ([0], 3, 0), ([0x73], 3, 0), ([i_type(0x03, 2, 3, 2, -2)], 3, 0), ([s_type(0x23, 1, 10, 3, 1)], 3, 0),
-            ([s_type(0x23, 0, 10, 3, 0), RETURN], 0, 3), ([i_type(0x03, 2, 3, 2, 0), RETURN], 0, 3), ([RETURN], 0, 0)):
+        ([0], 3, 0),
+        ([0x73], 3, 0),
+        ([i_type(0x03, 2, 3, 2, -2)], 3, 0),
+        ([s_type(0x23, 1, 10, 3, 1)], 3, 0),
+        ([s_type(0x23, 0, 10, 3, 0), RETURN], 0, 3),
+        ([i_type(0x03, 2, 3, 2, 0), RETURN], 0, 3),
+        ([RETURN], 0, 0),
+    ):
         model = ClusterModel(config)
         model.load(words)
         run = model.start(0, 0, 0, 0, vectors())
@@ -190,8 +200,10 @@ def test_traps_and_stray_accesses_are_reported():
 
 def test_images_that_are_none(tmp_path):
     for text, message in (
-            ("[]", "no image of programs"), ('{"words": ["zz"], "entries": {}, "parameters": {}}', "no image"),
-            ('{"words": ["00"], "entries": {"f": 4}, "parameters": {}}', "address 4 is not in the image's 4")):
+        ("[]", "no image of programs"),
+        ('{"words": ["zz"], "entries": {}, "parameters": {}}', "no image"),
+        ('{"words": ["00"], "entries": {"f": 4}, "parameters": {}}', "address 4 is not in the image's 4"),
+    ):
         file = tmp_path / f"{len(text)}.json"
         file.write_text(text)
         with pytest.raises(ConfigError, match=message):
@@ -214,8 +226,10 @@ def test_words_are_those_of_the_sources(tmp_path):
 
 def test_compiling_without_compiler_or_source_is_one_line(tmp_path):
     tool = [sys.executable, "-S", str(ROOT / "tools" / "cent_programs.py")]  # -S: no installed packages
-    for source, message in ((tmp_path / "none.c", "no such file"),
-                            (cent_programs.IMAGE.with_name("programs.c"), "ziglang")):
+    for source, message in (
+        (tmp_path / "none.c", "no such file"),
+        (cent_programs.IMAGE.with_name("programs.c"), "ziglang"),
+    ):
         done = subprocess.run([*tool, str(source), "-o", str(tmp_path / "x.json")], capture_output=True, text=True)
         assert done.returncode and message in done.stderr and len(done.stderr.splitlines()) == 1
         assert not (tmp_path / "x.json").exists()

@@ -19,23 +19,115 @@ from bankside.models.systems.cent import RULES, SIMULATOR, CentSystem, Rules
 #: Rows of CENT's simulation_results.csv: model, devices, pipeline, tensor, tokens; PIM, CXL and Acc latency of a block,
 #: embedding latency, token latency (ms), tokens/s, mJ a token, W, utilisation.
 ROWS = [
-    ("llama-2-70b", 32, 80, 1, 512, 0.692525, 0.0014614998626708, 0.0177809999999999, 0.382388, 57.47378798901367,
-     1391.9388785596018, 657.3095819524897, 949.1492465289916, 0.84375),
-    ("llama-2-70b", 32, 80, 1, 4096, 0.927081, 0.0014614998626708, 0.091701, 0.382388, 82.15186798901368,
-     973.8062196065772, 736.8451093674366, 794.8012194915397, 0.84375),
-    ("llama-2-70b", 32, 1, 32, 1024, 0.0527045, 0.0245713464355468, 0.0094469999999999, 0.0100555, 7.097883214843749,
-     140.88707431938406, 1792.9074667527402, 425.22637221507176, 1.0),
-    ("llama-2-7b", 8, 2, 4, 1536, 0.0351335, 0.0040872168477376, 0.00717, 0.0186065, 1.653109439127604,
-     1209.8412559155556, 83.42571078092075, 148.40841145367088, 1.0),
-    ("llama-2-7b", 8, 8, 1, 512, 0.0616085, 0.0032527518208821, 0.00365, 0.0623185, 2.404678558268229,
-     3326.8479782850222, 67.487290136214, 273.85543446202223, 1.0),
-    ("llama-2-7b", 8, 32, 1, 2048, 0.293203, 0.00032238887363, 0.03572, 0.237748, 10.923600443956165,
-     2929.437062823461, 69.78871250891326, 238.0218227948325, 1.0)]
+    (
+        "llama-2-70b",
+        32,
+        80,
+        1,
+        512,
+        0.692525,
+        0.0014614998626708,
+        0.0177809999999999,
+        0.382388,
+        57.47378798901367,
+        1391.9388785596018,
+        657.3095819524897,
+        949.1492465289916,
+        0.84375,
+    ),
+    (
+        "llama-2-70b",
+        32,
+        80,
+        1,
+        4096,
+        0.927081,
+        0.0014614998626708,
+        0.091701,
+        0.382388,
+        82.15186798901368,
+        973.8062196065772,
+        736.8451093674366,
+        794.8012194915397,
+        0.84375,
+    ),
+    (
+        "llama-2-70b",
+        32,
+        1,
+        32,
+        1024,
+        0.0527045,
+        0.0245713464355468,
+        0.0094469999999999,
+        0.0100555,
+        7.097883214843749,
+        140.88707431938406,
+        1792.9074667527402,
+        425.22637221507176,
+        1.0,
+    ),
+    (
+        "llama-2-7b",
+        8,
+        2,
+        4,
+        1536,
+        0.0351335,
+        0.0040872168477376,
+        0.00717,
+        0.0186065,
+        1.653109439127604,
+        1209.8412559155556,
+        83.42571078092075,
+        148.40841145367088,
+        1.0,
+    ),
+    (
+        "llama-2-7b",
+        8,
+        8,
+        1,
+        512,
+        0.0616085,
+        0.0032527518208821,
+        0.00365,
+        0.0623185,
+        2.404678558268229,
+        3326.8479782850222,
+        67.487290136214,
+        273.85543446202223,
+        1.0,
+    ),
+    (
+        "llama-2-7b",
+        8,
+        32,
+        1,
+        2048,
+        0.293203,
+        0.00032238887363,
+        0.03572,
+        0.237748,
+        10.923600443956165,
+        2929.437062823461,
+        69.78871250891326,
+        238.0218227948325,
+        1.0,
+    ),
+]
 
 
 def simulator(model: str, devices: int, pipeline: int, tensor: int) -> CentSystem:
-    system = load_system("cent", {"device.count": devices, "parallelism.pipeline": pipeline, "parallelism.tensor": tensor,
-                                  "quirks": "cent-simulator"})
+    system = load_system(
+        "cent",
+        {
+            "device.count": devices,
+            "parallelism.pipeline": pipeline,
+            "parallelism.tensor": tensor,
+            "quirks": "cent-simulator",
+        },
+    )
     assert isinstance(system, CentSystem)
     return system
 
@@ -47,7 +139,12 @@ def test_rows_of_the_authors(row) -> None:
     system, model = simulator(name, devices, pipeline, tensor), load_model(name)
     point = system.point(model, tokens)
     assert point.pim_cycles == round(pim * 2e6)
-    for ours, theirs in ((point.cxl_s, cxl), (point.acc_s, acc), (point.embedding_s, embedding), (point.token_s, token)):
+    for ours, theirs in (
+        (point.cxl_s, cxl),
+        (point.acc_s, acc),
+        (point.embedding_s, embedding),
+        (point.token_s, token),
+    ):
         assert ours * 1e3 == pytest.approx(theirs, rel=1e-9)
     assert 1 / point.period_s == pytest.approx(rate, rel=1e-9)
     assert sum(point.energy_pj.values()) * 1e-9 == pytest.approx(energy, rel=1e-5)
@@ -58,27 +155,56 @@ def test_rows_of_the_authors(row) -> None:
 def test_the_authors_long_contexts() -> None:
     """Figure 14a: CENT over GPU at 8K to 32K tokens, times the GPU's measured 413, 195 and 89 tokens/s."""
     system, model = simulator("llama-2-70b", 32, 80, 1), load_model("llama-2-70b")
-    for tokens, rate in ((6400, 413 * 1.967951742558871), (14592, 195 * 2.633762487404332),
-                         (30976, 89 * 3.330168106923337)):
+    for tokens, rate in (
+        (6400, 413 * 1.967951742558871),
+        (14592, 195 * 2.633762487404332),
+        (30976, 89 * 3.330168106923337),
+    ):
         assert 1 / system.point(model, tokens).period_s == pytest.approx(rate, rel=1e-9)
 
 
 def test_energies_by_component_are_the_authors() -> None:
     """Parts of e2e_breakdown.csv, Llama2-7B at 512 tokens, mJ of 8 devices."""
-    found = {name: pj * 1e-9 for name, pj in
-             simulator("llama-2-7b", 8, 32, 1).point(load_model("llama-2-7b"), 512).energy_pj.items()}
-    for name, theirs, rel in (("activations", 19.649991878399998, 1e-9), ("reads", 0.523817088, 1e-9),
-                              ("writes", 0.586604512, 1e-9), ("products", 33.998196672, 1e-9),
-                              ("memory_io", 3.109224448, 1e-9),
-                              ("standby", 0.426583975 + 0.0383472144, 1e-9), ("links", 0.0001441792, 1e-9),
-                              ("controllers", 4.687240871223876, 1e-6), ("buffers", 0.0442943584, 1e-3),
-                              ("units", 0.0055288, 1e-3)):
+    found = {
+        name: pj * 1e-9
+        for name, pj in simulator("llama-2-7b", 8, 32, 1).point(load_model("llama-2-7b"), 512).energy_pj.items()
+    }
+    for name, theirs, rel in (
+        ("activations", 19.649991878399998, 1e-9),
+        ("reads", 0.523817088, 1e-9),
+        ("writes", 0.586604512, 1e-9),
+        ("products", 33.998196672, 1e-9),
+        ("memory_io", 3.109224448, 1e-9),
+        ("standby", 0.426583975 + 0.0383472144, 1e-9),
+        ("links", 0.0001441792, 1e-9),
+        ("controllers", 4.687240871223876, 1e-6),
+        ("buffers", 0.0442943584, 1e-3),
+        ("units", 0.0055288, 1e-3),
+    ):
         assert found[name] == pytest.approx(theirs, rel=rel), name
 
 
 def test_eval_under_quirks(capsys) -> None:
-    assert main(["eval", "cent", "--model", "llama-2-7b", "--devices", "8", "--split", "1x32", "--context", "512",
-                 "--quirks", "cent-simulator", "--json"]) == 0
+    assert (
+        main(
+            [
+                "eval",
+                "cent",
+                "--model",
+                "llama-2-7b",
+                "--devices",
+                "8",
+                "--split",
+                "1x32",
+                "--context",
+                "512",
+                "--quirks",
+                "cent-simulator",
+                "--json",
+            ]
+        )
+        == 0
+    )
     result = json.loads(capsys.readouterr().out)
     assert result["block"]["pim_cycles"] == 456689 and result["batch"] == result["stages"] == 32
     assert result["throughput_tok_s"] == pytest.approx(3915.6718732395793, rel=1e-9)
@@ -87,18 +213,23 @@ def test_eval_under_quirks(capsys) -> None:
     assert sum(result["breakdown_ms"].values()) == pytest.approx(result["tpot_ms"])
 
 
-@pytest.mark.parametrize("options, message", [
-    (["--model", "llama-2-70b", "--devices", "8"], "too few devices"),
-    (["--model", "llama-2-70b", "--devices", "2"], "too few devices"),
-    (["--model", "llama-2-70b", "--split", "2x32"], "a stage is never on a part of two devices"),
-    (["--model", "llama-2-70b", "--split", "1x90"], "exceeds the model's 80 layers"),
-    (["--model", "llama-2-70b", "--context", "40000"], "rows of a bank"),
-    (["--model", "llama-2-7b", "--quirks", "cent"], "quirks"),
-    (["--model", "gpt2-xl", "--devices", "0"], "--devices")], ids=lambda value: str(value))
+@pytest.mark.parametrize(
+    "options, message",
+    [
+        (["--model", "llama-2-70b", "--devices", "8"], "too few devices"),
+        (["--model", "llama-2-70b", "--devices", "2"], "too few devices"),
+        (["--model", "llama-2-70b", "--split", "2x32"], "a stage is never on a part of two devices"),
+        (["--model", "llama-2-70b", "--split", "1x90"], "exceeds the model's 80 layers"),
+        (["--model", "llama-2-70b", "--context", "40000"], "rows of a bank"),
+        (["--model", "llama-2-7b", "--quirks", "cent"], "quirks"),
+        (["--model", "gpt2-xl", "--devices", "0"], "--devices"),
+    ],
+    ids=lambda value: str(value),
+)
 def test_bad_input_is_one_line(capsys, options, message) -> None:
     try:
         code = main(["eval", "cent", *options])
-    except SystemExit as stopped:      # the parser's own
+    except SystemExit as stopped:  # the parser's own
         code = stopped.code
     error = capsys.readouterr().err.strip()
     assert code == 2 and message in error and "Traceback" not in error
@@ -136,8 +267,11 @@ def test_rules_from_the_simulator_to_ours_change_one_thing_each(cent_records) ->
     system, model = simulator("llama-2-7b", 8, 32, 1), load_model("llama-2-7b")
     base = system.point(model, 600)
     system.with_rules(replace(Rules(), refresh=False)).prepare(model, cent_records, False)
-    found = {name: system.with_rules(replace(SIMULATOR, **{name: True})).point(model, 600) for name in RULES
-             if name != "refresh"}
+    found = {
+        name: system.with_rules(replace(SIMULATOR, **{name: True})).point(model, 600)
+        for name in RULES
+        if name != "refresh"
+    }
     assert found["own_inputs"].pim_cycles > base.pim_cycles
     assert found["lookup"].embedding_s < base.embedding_s and found["lookup"].pim_cycles == base.pim_cycles
     assert found["links"].cxl_s != base.cxl_s and found["links"].pim_cycles == base.pim_cycles
@@ -146,7 +280,7 @@ def test_rules_from_the_simulator_to_ours_change_one_thing_each(cent_records) ->
         assert found[name].cxl_s == base.cxl_s
     assert found["ports"].cxl_s != base.cxl_s and found["ports"].acc_s == base.acc_s
     assert found["all_standby"].energy_pj["standby"] > 30 * base.energy_pj["standby"]
-    assert found["own_keys"].pim_cycles == base.pim_cycles       # one device to a block has the keys anyway
+    assert found["own_keys"].pim_cycles == base.pim_cycles  # one device to a block has the keys anyway
     with pytest.raises(ConfigError, match="refresh"):
         system.with_rules(replace(SIMULATOR, refresh=True)).point(model, 600)
     assert Rules() == replace(SIMULATOR, **dict.fromkeys(RULES, True))
@@ -180,7 +314,9 @@ def test_both_accountings_of_transfers() -> None:
     model = load_model("llama-2-70b")
     seconds = {}
     for accounting, kib in (("paper", 135), ("gathers", (5 * 16 + 56) * (1 + 31 / 32))):
-        system = load_system("cent", {"parallelism.tensor": 32, "parallelism.pipeline": 1, "link.accounting": accounting})
+        system = load_system(
+            "cent", {"parallelism.tensor": 32, "parallelism.pipeline": 1, "link.accounting": accounting}
+        )
         sent = transfers(system.spec.link, model, 32, 32, True, False)
         assert sent.payload_bytes == kib * 1024
         seconds[accounting] = sent.seconds

@@ -23,8 +23,9 @@ from bankside.models.cent.words import joined, unrolled
 from bankside.models.program import Program, Tokens
 
 FULL = CentIsa()
-SMALL = CentIsa(channels=3, banks=4, rows=50, columns=8, lanes=4, slots=40, registers=5, functions=3, devices=4,
-                program_words=30)
+SMALL = CentIsa(
+    channels=3, banks=4, rows=50, columns=8, lanes=4, slots=40, registers=5, functions=3, devices=4, program_words=30
+)
 
 
 @st.composite
@@ -39,11 +40,24 @@ def legal_fields(draw, isa):
     of = {"opcode": one.opcode}
     for name in names:
         steps = bin(mask).count("1") if one.mnemonic in RESULTS else size
-        most = {"OPsize": None, "CHmask": None, "CHid": isa.channels, "BK": isa.banks, "RO": isa.rows,
-                "PC": isa.program_words, "CO": isa.columns - size + 1, "Rs": isa.slots - size + 1,
-                "Rd": isa.slots - steps + 1, "AFid": isa.functions, "DVid": isa.devices, "DVcount": isa.devices,
-                "Regid": isa.lanes if one.mnemonic == "WR_ABK" else isa.registers, "GB": isa.columns - size + 1,
-                "NB": 2, "OV": 2}[name]
+        most = {
+            "OPsize": None,
+            "CHmask": None,
+            "CHid": isa.channels,
+            "BK": isa.banks,
+            "RO": isa.rows,
+            "PC": isa.program_words,
+            "CO": isa.columns - size + 1,
+            "Rs": isa.slots - size + 1,
+            "Rd": isa.slots - steps + 1,
+            "AFid": isa.functions,
+            "DVid": isa.devices,
+            "DVcount": isa.devices,
+            "Regid": isa.lanes if one.mnemonic == "WR_ABK" else isa.registers,
+            "GB": isa.columns - size + 1,
+            "NB": 2,
+            "OV": 2,
+        }[name]
         if name == "OPsize":
             value = size
         elif name == "CHmask":
@@ -105,25 +119,41 @@ def test_any_word_is_legal_or_refused(isa):
             decode_words(word, isa)
 
 
-@pytest.mark.parametrize(("fields", "text"), [
-    ({"opcode": 99}, "word 0 (?): no instruction has the operation code 99"),
-    ({"opcode": 24, "BK": 3}, "word 0 (SYNC): does not use BK, which must be 0, not 3"),
-    ({"opcode": 24, "unused": 1}, "word 0 (SYNC): does not use unused, which must be 0, not 1"),
-    ({"opcode": 55, "OPsize": 0}, "word 0 (EXP): OPsize must be 1 to 65535, not 0"),
-    ({"opcode": 55, "OPsize": 4, "Rs": 2045}, "word 0 (EXP): Rs is 2045, so 4 from there on end behind the last, 2047"),
-    ({"opcode": 12, "CHmask": 0xffffffff, "Rd": 2017}, "word 0 (RD_MAC): Rd is 2017, so 32 from there on end behind the "
-     "last, 2047"),
-    ({"opcode": 12}, "word 0 (RD_MAC): CHmask must name channels 0 to 31 (channel 0 is the highest of 32 bits), not "
-     "0x00000000"),
-    ({"opcode": 20, "CHmask": 32, "OPsize": 1}, "word 0 (WR_SBK): CHid must be 0 to 31, not 32"),
-    ({"opcode": 10, "CHmask": 1, "OPsize": 2, "CO": 63},
-     "word 0 (MAC_ABK): CO is 63, so 2 from there on end behind the last, 63"),
-    ({"opcode": 10, "CHmask": 1, "OPsize": 2, "CO": 2, "Rs": 61},
-     "word 0 (MAC_ABK): GB is 63, so 2 from there on end behind the last, 63"),
-    ({"opcode": 10, "CHmask": 1, "OPsize": 1, "Rs": 64},
-     "word 0 (MAC_ABK): GB must be within 64 columns of CO, not 64 behind it"),
-    ({"opcode": 59, "OPsize": 1}, "word 0 (BCAST_CXL): DVcount must be 1 to 255, not 0"),
-])
+@pytest.mark.parametrize(
+    ("fields", "text"),
+    [
+        ({"opcode": 99}, "word 0 (?): no instruction has the operation code 99"),
+        ({"opcode": 24, "BK": 3}, "word 0 (SYNC): does not use BK, which must be 0, not 3"),
+        ({"opcode": 24, "unused": 1}, "word 0 (SYNC): does not use unused, which must be 0, not 1"),
+        ({"opcode": 55, "OPsize": 0}, "word 0 (EXP): OPsize must be 1 to 65535, not 0"),
+        (
+            {"opcode": 55, "OPsize": 4, "Rs": 2045},
+            "word 0 (EXP): Rs is 2045, so 4 from there on end behind the last, 2047",
+        ),
+        (
+            {"opcode": 12, "CHmask": 0xFFFFFFFF, "Rd": 2017},
+            "word 0 (RD_MAC): Rd is 2017, so 32 from there on end behind the last, 2047",
+        ),
+        (
+            {"opcode": 12},
+            "word 0 (RD_MAC): CHmask must name channels 0 to 31 (channel 0 is the highest of 32 bits), not 0x00000000",
+        ),
+        ({"opcode": 20, "CHmask": 32, "OPsize": 1}, "word 0 (WR_SBK): CHid must be 0 to 31, not 32"),
+        (
+            {"opcode": 10, "CHmask": 1, "OPsize": 2, "CO": 63},
+            "word 0 (MAC_ABK): CO is 63, so 2 from there on end behind the last, 63",
+        ),
+        (
+            {"opcode": 10, "CHmask": 1, "OPsize": 2, "CO": 2, "Rs": 61},
+            "word 0 (MAC_ABK): GB is 63, so 2 from there on end behind the last, 63",
+        ),
+        (
+            {"opcode": 10, "CHmask": 1, "OPsize": 1, "Rs": 64},
+            "word 0 (MAC_ABK): GB must be within 64 columns of CO, not 64 behind it",
+        ),
+        ({"opcode": 59, "OPsize": 1}, "word 0 (BCAST_CXL): DVcount must be 1 to 255, not 0"),
+    ],
+)
 def test_refused_words(fields, text):
     word = WORD.pack({name: np.array([value]) for name, value in fields.items()})
     with pytest.raises(ConfigError) as error:
@@ -133,14 +163,43 @@ def test_refused_words(fields, text):
 
 def test_layout_is_as_wide_as_the_device_needs():
     """Widths of gap G-CENT-8: 118 bits, and the two flags of this project."""
-    wanted = {"opcode": 8, "CHmask": 32, "OPsize": 16, "BK": 4, "RO": 14, "CO": 6, "Rs": 11, "Rd": 11, "Regid": 5,
-              "AFid": 3, "DV": 8}
+    wanted = {
+        "opcode": 8,
+        "CHmask": 32,
+        "OPsize": 16,
+        "BK": 4,
+        "RO": 14,
+        "CO": 6,
+        "Rs": 11,
+        "Rd": 11,
+        "Regid": 5,
+        "AFid": 3,
+        "DV": 8,
+    }
     assert {name: WORD.widths[name] for name in wanted} == wanted
     assert WORD.bits == WORD_BITS
     assert all(low // 64 == (low + field.bits - 1) // 64 for low, field in WORD.items())
     paper = [one.mnemonic for one in INSTRUCTIONS.values() if one.source.startswith("CENT")]
-    assert paper == ["MAC_ABK", "EW_MUL", "AF", "EXP", "RED", "ACC", "RISCV", "SEND_CXL", "RECV_CXL", "BCAST_CXL", "WR_SBK",
-                     "RD_SBK", "WR_ABK", "COPY_BKGB", "COPY_GBBK", "WR_BIAS", "RD_MAC", "WR_GB"]
+    assert paper == [
+        "MAC_ABK",
+        "EW_MUL",
+        "AF",
+        "EXP",
+        "RED",
+        "ACC",
+        "RISCV",
+        "SEND_CXL",
+        "RECV_CXL",
+        "BCAST_CXL",
+        "WR_SBK",
+        "RD_SBK",
+        "WR_ABK",
+        "COPY_BKGB",
+        "COPY_GBBK",
+        "WR_BIAS",
+        "RD_MAC",
+        "WR_GB",
+    ]
 
 
 # Programs ----------------------------------------------------------------------------------------------------------------
@@ -155,8 +214,11 @@ def micro_operations(program):
             out.append((op, tuple(sorted((name, value) for name, value in of.items() if value))))
             continue
         for k in range(size):
-            moved = {name: value + k * (name in ("column", "gpr", "gpr0", "gpr1", "buffer")) for name, value in of.items()
-                     if name != "opsize"}
+            moved = {
+                name: value + k * (name in ("column", "gpr", "gpr0", "gpr1", "buffer"))
+                for name, value in of.items()
+                if name != "opsize"
+            }
             if op in ("WR_SBK", "RD_SBK", "COPY_BKGB", "COPY_GBBK", "EWMUL"):
                 moved["column"] = of.get("column", 0) + k
             if op in ("COPY_BKGB", "COPY_GBBK", "WR_GB"):
@@ -180,19 +242,31 @@ def test_random_programs_keep_their_micro_operations(data):
                 overlap = {"overlap": 1} if pick(st.booleans()) else {}
                 kind = pick(st.integers(0, 5))
                 if kind == 0:
-                    program.command(pick(st.sampled_from(["WR_SBK", "RD_SBK"])), mask=0x80000000 >> pick(st.integers(0, 3)),
-                                    bank=i, row=3, column=j + pick(st.integers(0, 9)), gpr=j + 7, **overlap)
+                    program.command(
+                        pick(st.sampled_from(["WR_SBK", "RD_SBK"])),
+                        mask=0x80000000 >> pick(st.integers(0, 3)),
+                        bank=i,
+                        row=3,
+                        column=j + pick(st.integers(0, 9)),
+                        gpr=j + 7,
+                        **overlap,
+                    )
                 elif kind == 1:
-                    program.command(pick(st.sampled_from(["EWADD", "EXP", "RED"])), opsize=pick(st.integers(0, 3)),
-                                    gpr0=10 + j * pick(st.integers(0, 2)), gpr1=12 + j, **overlap)
+                    program.command(
+                        pick(st.sampled_from(["EWADD", "EXP", "RED"])),
+                        opsize=pick(st.integers(0, 3)),
+                        gpr0=10 + j * pick(st.integers(0, 2)),
+                        gpr1=12 + j,
+                        **overlap,
+                    )
                 elif kind == 2:
-                    program.command("MAC_ABK", opsize=4, mask=0xffff0000, row=i, column=4 * j, buffer=4 * i, register=j)
+                    program.command("MAC_ABK", opsize=4, mask=0xFFFF0000, row=i, column=4 * j, buffer=4 * i, register=j)
                 elif kind == 3:
                     program.command("WR_GB", opsize=2, gpr=2 * j, mask=0x80000000, buffer=2 * j)
                 elif kind == 4:
                     program.command("COPY_BKGB", opsize=1, mask=0x80000000, bank=2, row=i, column=j, buffer=j + 1)
                 else:
-                    program.command("RD_MAC", gpr=40 * i + j, mask=0xffffffff, register=j, **overlap)
+                    program.command("RD_MAC", gpr=40 * i + j, mask=0xFFFFFFFF, register=j, **overlap)
     wanted = micro_operations(program)
     for join in (True, False):
         words = encode_words(program, FULL, join=join)
@@ -246,20 +320,33 @@ def test_masks_and_channels():
     assert [of["mask"] for _, of in decode_words(words, SMALL, mask_bits=3).expand()] == [0b100, 0b001, 0b100, 0b010]
 
 
-@pytest.mark.parametrize(("op", "operands", "text"), [
-    ("SOFTMAX", {"opsize": 1, "gpr0": 0, "gpr1": 0}, "SOFTMAX: CENT has no such instruction"),
-    ("W_MEM", {"channel": 0, "bank": 0, "row": 0}, "W_MEM: an access of the host, not an instruction"),
-    ("EXPP", {}, "unknown command 'EXPP'; did you mean 'EXP'?"),
-    ("EXP", {"opsize": 1, "gpr0": 1}, "EXP: needs the operand gpr1"),
-    ("EXP", {"opsize": 1, "gpr0": 1, "gpr1": 1, "row": 1}, "EXP: unknown operand 'row'"),
-    ("MAC_ABK", {"opsize": 1, "mask": 1, "row": 0, "slot": 1}, "MAC_ABK: unknown operand 'slot'"),
-    ("MAC_ABK", {"opsize": 1, "mask": 1, "row": 20000}, "instruction 0 (MAC_ABK): RO must be 0 to 16383, not 20000"),
-    ("EWMUL", {"opsize": 65, "mask": 1, "row": 0},
-     "instruction 0 (EW_MUL): CO is 0, so 65 from there on end behind the last, 63"),
-    ("WR_SBK", {"mask": 0, "bank": 0, "row": 0, "gpr": 0}, "instruction 0 (WR_SBK): names no channel"),
-    ("RD_SBK", {"mask": 3, "bank": 0, "row": 0, "gpr": 0, "opsize": 2},
-     "instruction 0 (RD_SBK): several accesses of several channels have no order"),
-])
+@pytest.mark.parametrize(
+    ("op", "operands", "text"),
+    [
+        ("SOFTMAX", {"opsize": 1, "gpr0": 0, "gpr1": 0}, "SOFTMAX: CENT has no such instruction"),
+        ("W_MEM", {"channel": 0, "bank": 0, "row": 0}, "W_MEM: an access of the host, not an instruction"),
+        ("EXPP", {}, "unknown command 'EXPP'; did you mean 'EXP'?"),
+        ("EXP", {"opsize": 1, "gpr0": 1}, "EXP: needs the operand gpr1"),
+        ("EXP", {"opsize": 1, "gpr0": 1, "gpr1": 1, "row": 1}, "EXP: unknown operand 'row'"),
+        ("MAC_ABK", {"opsize": 1, "mask": 1, "row": 0, "slot": 1}, "MAC_ABK: unknown operand 'slot'"),
+        (
+            "MAC_ABK",
+            {"opsize": 1, "mask": 1, "row": 20000},
+            "instruction 0 (MAC_ABK): RO must be 0 to 16383, not 20000",
+        ),
+        (
+            "EWMUL",
+            {"opsize": 65, "mask": 1, "row": 0},
+            "instruction 0 (EW_MUL): CO is 0, so 65 from there on end behind the last, 63",
+        ),
+        ("WR_SBK", {"mask": 0, "bank": 0, "row": 0, "gpr": 0}, "instruction 0 (WR_SBK): names no channel"),
+        (
+            "RD_SBK",
+            {"mask": 3, "bank": 0, "row": 0, "gpr": 0, "opsize": 2},
+            "instruction 0 (RD_SBK): several accesses of several channels have no order",
+        ),
+    ],
+)
 def test_refused_programs(op, operands, text):
     program = Program()
     program.command(op, **operands)

@@ -45,8 +45,11 @@ def stage(program, name):
 
 def commands(program, op):
     """Opsize (or 1), channels and row of every command of a kind, in order."""
-    return [(values.get("opsize", 1), [c for c in range(32) if values["mask"] >> 31 - c & 1], values.get("row"))
-            for name, values in program.expand() if name == op]
+    return [
+        (values.get("opsize", 1), [c for c in range(32) if values["mask"] >> 31 - c & 1], values.get("row"))
+        for name, values in program.expand()
+        if name == op
+    ]
 
 
 def openings(program):
@@ -119,17 +122,19 @@ def test_commands_of_a_block_follow_from_the_units(data) -> None:
     selected = data.draw(lists(69, queries))
     units = [units_of(*own) for own in selected for _ in range(mapping.heads // queries)]
     if all(np.array_equal(units[0], own) for own in units):
-        return      # one list for all, which works in channels without a head too
+        return  # one list for all, which works in channels without a head too
     program = block_program(mapping, 1100, selected)
     score, context = (stage(program, name) for name in ("attn_score", "attn_output"))
     columns, per_row, total = mapping.head_dim // 16, 1024 // mapping.head_dim, sum(map(len, units))
     copies = mapping.replicas
     assert sum(size * len(channels) for size, channels, _ in commands(score, "MAC_ABK")) == copies * total * columns
     each = per_row * mapping.group
-    spans = [units[first:first + each] for first in range(0, len(units), each)]
+    spans = [units[first : first + each] for first in range(0, len(units), each)]
     assert openings(score) == copies * sum(len(np.unique(np.concatenate(own))) for own in spans)
-    assert sum(size * len(channels) for size, channels, _ in commands(context, "MAC_ABK")) == \
-        copies * total * mapping.value_parts
+    assert (
+        sum(size * len(channels) for size, channels, _ in commands(context, "MAC_ABK"))
+        == copies * total * mapping.value_parts
+    )
     rows = [np.unique(own // 64) for own in units]
     assert openings(context) == copies * mapping.value_parts * sum(map(len, rows))
     # Every unit of every query is read once for each part of its values, at its row and nowhere else.
@@ -144,7 +149,10 @@ def test_commands_of_a_block_follow_from_the_units(data) -> None:
         for part in range(mapping.value_parts):
             for row, count in zip(*np.unique(own // 64, return_counts=True), strict=True):
                 for copy in range(copies):
-                    key = channel + mapping.channels * copy, base + (turn * mapping.value_parts + part) * stride + int(row)
+                    key = (
+                        channel + mapping.channels * copy,
+                        base + (turn * mapping.value_parts + part) * stride + int(row),
+                    )
                     wanted[key] = wanted.get(key, 0) + int(count)
     assert read == wanted
 
@@ -168,12 +176,19 @@ def test_softmax_takes_the_columns_of_the_head_with_the_most_units() -> None:
     assert {size for size, _, _ in commands(stage(program, "softmax_scale"), "EWMUL")} == {11}
 
 
-@pytest.mark.parametrize("selected, message", [
-    ([pair([60], [10])], "head 0: the run of access units 60 to 69 is outside the placement of 69 units"),
-    ([pair([0], [1]), pair([-1], [2])], "head 1: the run of access units -1 to 0 is outside the placement of 69 units"),
-    ([pair([4, 2], [1, 1])], "head 0: runs must be ascending, without overlap"),
-    ([pair([4, 5], [2, 1])], "head 0: runs must be ascending, without overlap"),
-    ([pair([0], [1])] * 3, "runs must be for all heads together or for each of 2 or 4, not for 3")])
+@pytest.mark.parametrize(
+    "selected, message",
+    [
+        ([pair([60], [10])], "head 0: the run of access units 60 to 69 is outside the placement of 69 units"),
+        (
+            [pair([0], [1]), pair([-1], [2])],
+            "head 1: the run of access units -1 to 0 is outside the placement of 69 units",
+        ),
+        ([pair([4, 2], [1, 1])], "head 0: runs must be ascending, without overlap"),
+        ([pair([4, 5], [2, 1])], "head 0: runs must be ascending, without overlap"),
+        ([pair([0], [1])] * 3, "runs must be for all heads together or for each of 2 or 4, not for 3"),
+    ],
+)
 def test_wrong_runs_of_a_block_are_named(selected, message) -> None:
     with pytest.raises(ConfigError) as caught:
         block_program(SMALL, 1100, selected)
@@ -192,11 +207,12 @@ def test_selections_of_the_last_token_are_kept_slot_by_slot(method) -> None:
         lists = kept.choose(queries, keys, counts, layer=1, head=head, group=2)
         assert np.array_equal(lists.tokens, own.choose(queries, keys, counts, layer=1, head=head, group=2).tokens)
         kept.choose(queries, keys, counts, layer=0, head=head, group=2)
-        last = [lists.tokens[lists.first[n]:lists.first[n + 1]] for n in (1, 3)]
+        last = [lists.tokens[lists.first[n] : lists.first[n + 1]] for n in (1, 3)]
         order = own.placement(keys, 300, 1, head)
         assert kept.step is not None and kept.step.room == 300
-        assert [slots.tolist() for slots in kept.step.slots[1][2 * head:2 * head + 2]] == [
-            order.of(tokens).tolist() for tokens in last]
+        assert [slots.tolist() for slots in kept.step.slots[1][2 * head : 2 * head + 2]] == [
+            order.of(tokens).tolist() for tokens in last
+        ]
     step = kept.step
     assert len(step.slots) == 2 and len(step.slots[0]) == 4
     assert step.fetched(1, 16) == 16 * -(-sum(int(lengths.sum()) for _, lengths in step.runs(1, 16)) // 4)
@@ -252,8 +268,13 @@ def test_pams_step_follows_the_places_of_a_selection() -> None:
 @st.composite
 def steps(draw):
     lanes = draw(st.sampled_from([4, 8, 16]))
-    config = PamPuConfig(lanes=lanes, tile_tokens=draw(st.sampled_from([1, 3, 8, 13, 32])), buffer_bytes=512,
-                         score_tiles=draw(st.sampled_from([1, 2])), query_bytes=draw(st.sampled_from([64, 256])))
+    config = PamPuConfig(
+        lanes=lanes,
+        tile_tokens=draw(st.sampled_from([1, 3, 8, 13, 32])),
+        buffer_bytes=512,
+        score_tiles=draw(st.sampled_from([1, 2])),
+        query_bytes=draw(st.sampled_from([64, 256])),
+    )
     dim, tokens, count = draw(st.sampled_from([64, 96, 128])), draw(st.integers(1, 70)), draw(st.integers(1, 4))
     return config, [Step(tokens, dim, number < count - 1 and draw(st.booleans())) for number in range(count)]
 
@@ -294,13 +315,15 @@ def test_units_of_banks_are_read_where_they_lie(data) -> None:
     own = data.draw(lists(96, 1))
     units = units_of(*own[0])
     if len(units) > config.tile_tokens:
-        units = units[:config.tile_tokens]
+        units = units[: config.tile_tokens]
     program = selected_program(config, HBM, [Step(96, 128)], [(units, np.ones(len(units), np.int64))], value_row=1000)
-    split = selected_program(config, HBM, [Step(96, 128)], [joined(units, np.ones(len(units), np.int64))], value_row=1000)
+    split = selected_program(
+        config, HBM, [Step(96, 128)], [joined(units, np.ones(len(units), np.int64))], value_row=1000
+    )
     reads = [item[1:] for item in plain(program)]
     assert plain(split) == plain(program)
     assert len(reads) == 16 * len(units)
-    keys, values = reads[:8 * len(units)], reads[8 * len(units):]
+    keys, values = reads[: 8 * len(units)], reads[8 * len(units) :]
     assert keys == [(u // 4, 8 * (u % 4) + column) for u in units.tolist() for column in range(8)]
     assert values == [(1000 + 8 * (u // 32) + chunk, u % 32) for chunk in range(8) for u in units.tolist()]
     counts = time_program(program, HBM).commands
@@ -315,7 +338,8 @@ def test_tiles_of_the_unit_are_full_whatever_tiles_of_memory_they_come_from() ->
     selected = [pair([0, 40, 90], [10, 20, 10])]
     program = selected_program(config, HBM, [Step(100, 128)], selected, gap_cycles=77)
     assert [item for item in plain(program) if isinstance(item, int)] == [
-        item for item in plain(attention_program(config, HBM, [Step(40, 128)], gap_cycles=77)) if isinstance(item, int)]
+        item for item in plain(attention_program(config, HBM, [Step(40, 128)], gap_cycles=77)) if isinstance(item, int)
+    ]
     assert len(unit_reads(config, HBM, units_of(*selected[0])[32:], True, 128)) == 8 * 8
     assert unit_tokens(HBM) == 64
 
@@ -326,10 +350,14 @@ def test_queries_of_a_group_have_runs_of_their_own() -> None:
     assert program.counts()["MAC_AB"] == 16 * (4 + 8)
 
 
-@pytest.mark.parametrize("selected, message", [
-    ([pair([60], [5])], "head 0: the run of access units 60 to 64 is outside the placement of 64 units"),
-    ([pair([3, 2], [1, 1])], "head 0: runs must be ascending"),
-    ([pair([0], [1])] * 3, "runs must be for all heads together or for each of 2, not for 3")])
+@pytest.mark.parametrize(
+    "selected, message",
+    [
+        ([pair([60], [5])], "head 0: the run of access units 60 to 64 is outside the placement of 64 units"),
+        ([pair([3, 2], [1, 1])], "head 0: runs must be ascending"),
+        ([pair([0], [1])] * 3, "runs must be for all heads together or for each of 2, not for 3"),
+    ],
+)
 def test_wrong_runs_of_banks_are_named(selected, message) -> None:
     with pytest.raises(ConfigError) as caught:
         selected_program(PRESETS["pam-hbm"], HBM, [Step(64, 128)] * 2, selected)

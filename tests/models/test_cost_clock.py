@@ -12,8 +12,15 @@ from bankside.models.cost import clock_in_process, delay_factor, load_nodes, pro
 from bankside.registry import UNITS
 
 
-@pytest.mark.parametrize("process, factor, node", [("logic-32", 0.67, "32nm"), ("logic-14", 0.36, "14nm"),
-                                                   ("dram-1z", 3 * 0.36, "14nm"), ("dram-2x", 3 * 0.67, "32nm")])
+@pytest.mark.parametrize(
+    "process, factor, node",
+    [
+        ("logic-32", 0.67, "32nm"),
+        ("logic-14", 0.36, "14nm"),
+        ("dram-1z", 3 * 0.36, "14nm"),
+        ("dram-2x", 3 * 0.67, "32nm"),
+    ],
+)
 def test_factors_by_hand(process, factor, node):
     """Stillmaker and Baas: 0.67 and 0.36; three times as slow in DRAM; 28 nm has none, and 32 nm stands in."""
     assert delay_factor(process) == (pytest.approx(factor), node)
@@ -21,10 +28,15 @@ def test_factors_by_hand(process, factor, node):
 
 def test_factors_follow_from_the_published_fits():
     """Fits of delay by voltage, a V^3 + b V^2 + c V + d (Stillmaker and Baas, 2017)."""
-    fits = {"45nm": (1.0, (-501.6, 1567, -1619, 566.1)), "32nm": (0.9, (-1047, 2982, -2797, 873.5)),
-            "14nm": (0.8, (-40.66, 109.2, -100.6, 35.92))}
-    delay = {node: sum(k * volts**power for k, power in zip(fit, (3, 2, 1, 0), strict=True))
-             for node, (volts, fit) in fits.items()}
+    fits = {
+        "45nm": (1.0, (-501.6, 1567, -1619, 566.1)),
+        "32nm": (0.9, (-1047, 2982, -2797, 873.5)),
+        "14nm": (0.8, (-40.66, 109.2, -100.6, 35.92)),
+    }
+    delay = {
+        node: sum(k * volts**power for k, power in zip(fit, (3, 2, 1, 0), strict=True))
+        for node, (volts, fit) in fits.items()
+    }
     for node, value in delay.items():
         assert load_nodes().nodes[node].delay_factor == pytest.approx(value / delay["45nm"], abs=0.005)
 
@@ -69,11 +81,18 @@ def test_unknown_things():
         delay_factor("dram-1x")
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("delay_stand_in: 32nm", "delay_stand_in: 20nm", "must be a node with a delay_factor, not '20nm'"),
-    ("delay_factor: 0.67", "delay_factor: null", "either a delay_factor or a delay_stand_in"),
-    ("pim-hub: {lol-pim: logic-32", "pim-hub: {lol-pim: logic-31", "process of pim-hub lol-pim must be a key of processes"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("delay_stand_in: 32nm", "delay_stand_in: 20nm", "must be a node with a delay_factor, not '20nm'"),
+        ("delay_factor: 0.67", "delay_factor: null", "either a delay_factor or a delay_stand_in"),
+        (
+            "pim-hub: {lol-pim: logic-32",
+            "pim-hub: {lol-pim: logic-31",
+            "process of pim-hub lol-pim must be a key of processes",
+        ),
+    ],
+)
 def test_a_table_with_holes_is_refused(tmp_path, old, new, message):
     text = Path(NODES).read_text()
     assert old in text
@@ -90,11 +109,28 @@ def test_text_shows_the_clock_and_the_second_opinion_beside_ours():
 
     macro = {"name": "registers", "bits": 4 << 20, "width": 256, "read_ports": 1, "write_ports": 1}
     results = {"critical_path_ns": 1.3, "fo4_ps": 25.0}
-    result = {"unit": "pim-hub", "preset": "lol-pim", "config_hash": "0", "library": "generic", "effort": "balanced",
-              "area_um2": 1.0, "area_ge": 1.0, "sequential_ge": 1.0, "combinational_ge": 1.0, "flip_flops": 1,
-              "memory_bits": 4 << 20, "memory_ge_estimate": 1.0, "memories": [macro], "fmax_mhz": 769.2,
-              "target_clock_mhz": 1000.0, "critical_path": None, "cells": {}, "record": "r", **results,
-              "process": process_clock("pim-hub", "lol-pim", results, 1000.0).as_dict()}
+    result = {
+        "unit": "pim-hub",
+        "preset": "lol-pim",
+        "config_hash": "0",
+        "library": "generic",
+        "effort": "balanced",
+        "area_um2": 1.0,
+        "area_ge": 1.0,
+        "sequential_ge": 1.0,
+        "combinational_ge": 1.0,
+        "flip_flops": 1,
+        "memory_bits": 4 << 20,
+        "memory_ge_estimate": 1.0,
+        "memories": [macro],
+        "fmax_mhz": 769.2,
+        "target_clock_mhz": 1000.0,
+        "critical_path": None,
+        "cells": {},
+        "record": "r",
+        **results,
+        "process": process_clock("pim-hub", "lol-pim", results, 1000.0).as_dict(),
+    }
     text = synthesis_text(result)
     assert "1.300 ns, 769 MHz (target 1000 MHz)" in text
     assert "3.607 mm2 at 45 nm for 1 of 1 macros; the model 3.777 mm2" in text

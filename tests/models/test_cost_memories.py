@@ -69,8 +69,10 @@ def test_ports_of_the_banks_of_a_hub():
     """A netlist has two ports for every memory. A bank of the hub's registers has the ports of the configuration."""
     bank = {"name": "registers.bank_0", "bits": 1 << 19, "width": 256, "read_ports": 1, "write_ports": 1}
     queue = {**bank, "name": "transfers.outgoing.memory", "bits": 544, "width": 272}
-    banks, both = ([macro_ports(m, register_ports(HUBS[name])) for m in (bank, queue)]
-                   for name in ("lol-pim", "lol-pim-two-ported"))
+    banks, both = (
+        [macro_ports(m, register_ports(HUBS[name])) for m in (bank, queue)]
+        for name in ("lol-pim", "lol-pim-two-ported")
+    )
     assert (banks, both, macro_ports(bank, 1), macro_ports(queue)) == ([1, 2], [2, 2], 1, 2)
     count, model, cacti = second_opinion([bank] * 8 + [queue], register_ports(HUBS["lol-pim"]))
     assert (count, cacti) == (8, pytest.approx(8 * 0.1989))
@@ -101,8 +103,9 @@ def test_energy():
         assert 0.6 < family.access_pj(kilobytes << 13, 64) / published < 1
 
 
-@pytest.mark.parametrize("arguments", [(1 << 12, 32, 1, "9nm"), (100, 10, 1, "28nm"), (4096, 32, 0, "28nm"),
-                                       (4096, 8192, 1, "28nm")])
+@pytest.mark.parametrize(
+    "arguments", [(1 << 12, 32, 1, "9nm"), (100, 10, 1, "28nm"), (4096, 32, 0, "28nm"), (4096, 8192, 1, "28nm")]
+)
 def test_bad_input(arguments):
     with pytest.raises(ConfigError):
         buffer_cost(*arguments)

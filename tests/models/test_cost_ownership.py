@@ -25,7 +25,7 @@ def test_development_by_part_is_figure_12b() -> None:
 
 def test_a_system_costs_what_table_6_shows() -> None:
     price = system_usd(32, 512)
-    assert [round(value, 1) for value in price.values()] == [2128, 11873, 381.2, 490]     # the paper prints 381.3
+    assert [round(value, 1) for value in price.values()] == [2128, 11873, 381.2, 490]  # the paper prints 381.3
     assert sum(price.values()) == pytest.approx(14873, rel=1e-4)
     assert hourly_usd(42128, 1107) == pytest.approx(1.757, abs=1e-3)
     assert tokens_per_usd(100, 0.36) == 1e6

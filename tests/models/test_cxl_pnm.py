@@ -41,8 +41,17 @@ def test_one_request_takes_the_time_of_its_bytes() -> None:
 
 def test_the_processor_limits_large_batches() -> None:
     model = load_model("opt-66b")
-    some = {peak: evaluate("cxl-pnm", model, context=576, batch=64, records=None,  # type: ignore[arg-type]
-                           overrides={"processor.peak_tflops": peak}).breakdown_ms["qkv"] for peak in (4, 8)}
+    some = {
+        peak: evaluate(
+            "cxl-pnm",
+            model,
+            context=576,
+            batch=64,
+            records=None,  # type: ignore[arg-type]
+            overrides={"processor.peak_tflops": peak},
+        ).breakdown_ms["qkv"]
+        for peak in (4, 8)
+    }
     assert some[4] == pytest.approx(2 * some[8])
     qkv = 64 * 2 * 64 * 9216 * 3 * 9216
     assert some[8] == pytest.approx(qkv / (8e12 * 0.8) * 1e3, rel=1e-3)

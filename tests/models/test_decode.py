@@ -51,8 +51,10 @@ def tokens(model):
 
 
 def data(rng, fmt, queries, tokens, dim):
-    return (from_float64(rng.normal(size=(n, dim)) * scale, fmt)
-            for n, scale in ((queries, dim**-0.5 * 3), (tokens, 1), (tokens, 1)))
+    return (
+        from_float64(rng.normal(size=(n, dim)) * scale, fmt)
+        for n, scale in ((queries, dim**-0.5 * 3), (tokens, 1), (tokens, 1))
+    )
 
 
 # Backends against units ----------------------------------------------------------------------------------------------
@@ -73,8 +75,9 @@ def test_pam_is_the_composition_of_its_units(model, chosen):
             own = [backend._orders[n][backend._units[n] == begin + unit] for unit in range(tier.units)]
             own = [part[np.isin(part, picked[n])] for part in own]
             begin += tier.units
-            results.append(slice_attention(tier.slice, q[n], [k[part] for part in own], [v[part] for part in own],
-                                           normalise=False))
+            results.append(
+                slice_attention(tier.slice, q[n], [k[part] for part in own], [v[part] for part in own], normalise=False)
+            )
         assert np.array_equal(got[n], tier_merge(backend.merge, results, normalise=True).o), n
     last = np.array(backend.by_tier)
     assert (last.sum(axis=1) == np.arange(1, count + 1)).all() and (last[-1] > 0).all()
@@ -83,8 +86,10 @@ def test_pam_is_the_composition_of_its_units(model, chosen):
 @pytest.mark.parametrize("sets", [[], ["format=bf16", "acc_format=bf16", "score_format=bf16"]], ids=["fp32", "bf16"])
 def test_merges_of_lists_are_those_of_the_reduction_unit(sets):
     config, rng = select("pam-ru", sets=sets).config, np.random.default_rng(5)
-    merges = [random_merge(config, rng.integers(1, 4, config.sources).tolist(), 32, rng, normalise=False, kind=kind)
-              for kind in ("normal", "spread", "equal", "bits")]
+    merges = [
+        random_merge(config, rng.integers(1, 4, config.sources).tolist(), 32, rng, normalise=False, kind=kind)
+        for kind in ("normal", "spread", "equal", "bits")
+    ]
     parts = [merge.partials(config) for merge in merges]
     first = np.concatenate([[0], np.cumsum([len(part.m) for part in parts])])
     partials = Partial(*(np.concatenate([getattr(part, name) for part in parts]) for name in ("m", "scale", "l", "o")))
@@ -96,13 +101,32 @@ def test_merges_of_lists_are_those_of_the_reduction_unit(sets):
 
 
 def module(channels=1):
-    return LolPimModuleConfig.model_validate({
-        "dispatcher": {"command_bytes": 4096, "table_entries": 64, "slots": 3, "row_bits": 6, "entry_bits": 8,
-                       "mask_bits": channels, "column_bits": 3, "bank_bits": 2, "gpr_bits": 7, "opsize_bits": 9,
-                       "register_bits": 1},
-        "channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "max_beats": 1024, "table_entries": 16,
-                    "opsize_bits": 9},
-        "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256}})
+    return LolPimModuleConfig.model_validate(
+        {
+            "dispatcher": {
+                "command_bytes": 4096,
+                "table_entries": 64,
+                "slots": 3,
+                "row_bits": 6,
+                "entry_bits": 8,
+                "mask_bits": channels,
+                "column_bits": 3,
+                "bank_bits": 2,
+                "gpr_bits": 7,
+                "opsize_bits": 9,
+                "register_bits": 1,
+            },
+            "channel": {
+                "banks": 4,
+                "lanes": 4,
+                "buffer_bytes": 64,
+                "max_beats": 1024,
+                "table_entries": 16,
+                "opsize_bits": 9,
+            },
+            "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256},
+        }
+    )
 
 
 @pytest.mark.parametrize("kind", ["normal", "dominant", "equal", "extreme"])
@@ -114,7 +138,7 @@ def test_lol_pim_is_its_program_on_a_module(kind):
     for step in range(5):
         session.decode(0, q[step], k[14 + step], v[14 + step], kind)
         want = np.array(session.model.given[session.decoded[-1].results]).reshape(-1)
-        got = backend.unit(PLACE, q[step:step + 1], k, v, Lists.of([np.arange(15 + step)]))
+        got = backend.unit(PLACE, q[step : step + 1], k, v, Lists.of([np.arange(15 + step)]))
         assert np.array_equal(got[0], want), step
 
 
@@ -145,17 +169,27 @@ def test_cent_is_its_program_on_a_device(tmp_path, maximum):
     decoder = Decoder(model, backend, len(tokens))
     logits = decoder.forward(tokens)
     block, w = backend.block_shape, model.layer(0)
-    names = {"wq": "self_attn.q_proj", "wk": "self_attn.k_proj", "wv": "self_attn.v_proj", "wo": "self_attn.o_proj",
-             "w1": "mlp.gate_proj", "w3": "mlp.up_proj", "w2": "mlp.down_proj"}
-    contents = block.contents({short: from_float64(w[f"{name}.weight"], BF16) for short, name in names.items()},
-                              [from_float64(w[f"{name}.weight"], BF16)
-                               for name in ("input_layernorm", "post_attention_layernorm")],
-                              int(from_float64(np.array(model.shape.head_dim**-0.5), BF16)),
-                              np.zeros((block.regions["end"], block.channels, 8, 4, 4), np.int64))
+    names = {
+        "wq": "self_attn.q_proj",
+        "wk": "self_attn.k_proj",
+        "wv": "self_attn.v_proj",
+        "wo": "self_attn.o_proj",
+        "w1": "mlp.gate_proj",
+        "w3": "mlp.up_proj",
+        "w2": "mlp.down_proj",
+    }
+    contents = block.contents(
+        {short: from_float64(w[f"{name}.weight"], BF16) for short, name in names.items()},
+        [from_float64(w[f"{name}.weight"], BF16) for name in ("input_layernorm", "post_attention_layernorm")],
+        int(from_float64(np.array(model.shape.head_dim**-0.5), BF16)),
+        np.zeros((block.regions["end"], block.channels, 8, 4, 4), np.int64),
+    )
     rows = [{row: columns[n] for row, columns in contents.items()} for n in range(2)]
     device = DeviceModel(DEVICES["cent-small"], rows)
-    image = image_for(4).with_parameters(inverse_length=int(from_float64(np.array(1 / 64), FP32)),
-                                         epsilon=int(from_float64(np.array(model.norm_eps), FP32)))
+    image = image_for(4).with_parameters(
+        inverse_length=int(from_float64(np.array(1 / 64), FP32)),
+        epsilon=int(from_float64(np.array(model.norm_eps), FP32)),
+    )
     device.load(image.words)
     isa = DEVICES["cent-small"].decoder.isa
 
@@ -190,8 +224,9 @@ def test_inf2_is_its_engine_and_its_softmax(name):
 # Runs ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name", [*(name for name in BACKENDS if name != "cent-taylor"), "window-16-pam",
-                                  "quest-32-lol-pim"])
+@pytest.mark.parametrize(
+    "name", [*(name for name in BACKENDS if name != "cent-taylor"), "window-16-pam", "quest-32-lol-pim"]
+)
 def test_a_text_is_the_same_whole_and_token_by_token(model, tokens, name):
     """Attention of the units has the same bits; products of float32 differ in their last bits."""
     whole = teacher_forced(model, make_backend(name), tokens[:24])
@@ -214,7 +249,7 @@ def test_figures_of_a_run(model, tokens):
     at = np.arange(len(tokens) - 1)
     nats = -np.log(p[at, tokens[1:]])
     assert found.perplexity == pytest.approx(np.exp(nats.mean()))
-    assert found.bits_per_byte == pytest.approx(nats.sum() / np.log(2) / (len(tokens) - 1))     # a token is a byte
+    assert found.bits_per_byte == pytest.approx(nats.sum() / np.log(2) / (len(tokens) - 1))  # a token is a byte
     assert found.reference_perplexity == pytest.approx(np.exp(-np.log(r[at, tokens[1:]]).mean()))
     assert found.kl_mean_nats == pytest.approx((r * np.log(r / p)).sum(axis=1).mean())
     same = run.logits.argmax(axis=1) == run.reference.argmax(axis=1)
@@ -279,7 +314,7 @@ def test_reads_of_clusters_are_counted_where_the_method_places_them(model, token
     def noted(place, q, k, v, lists):
         placed = backend.selection.placement(k, len(k), place.layer, place.head)
         for n in (len(tokens) - 1, 2 * len(tokens) - 1):  # two queries share keys
-            mine = lists.tokens[lists.first[n]:lists.first[n + 1]]
+            mine = lists.tokens[lists.first[n] : lists.first[n + 1]]
             seen.append((len(mine), len(np.unique(placed.of(mine) // 16)), len(np.unique(mine // 16))))
         return attention(place, q, k, v, lists)
 
@@ -289,20 +324,28 @@ def test_reads_of_clusters_are_counted_where_the_method_places_them(model, token
     assert len(seen) == 2 * 4 and run.reads[-1, [0, 1, 2, 4]] == pytest.approx([len(tokens), wanted, placed, ordered])
 
 
-@pytest.mark.parametrize(("name", "message"), [
-    ("pan", r"^unknown system 'pan'.*did you mean 'pam'"),
-    ("qest-64-pam", r"^unknown method of sparse attention 'qest'.*did you mean 'quest'"),
-    ("quest-8-pam", r"^the budget of quest must be at least 16 tokens, not 8$"),
-])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pan", r"^unknown system 'pan'.*did you mean 'pam'"),
+        ("qest-64-pam", r"^unknown method of sparse attention 'qest'.*did you mean 'quest'"),
+        ("quest-8-pam", r"^the budget of quest must be at least 16 tokens, not 8$"),
+    ],
+)
 def test_wrong_names(name, message):
     with pytest.raises(ConfigError, match=message):
         make_backend(name)
 
 
-@pytest.mark.parametrize(("name", "head_dim", "message"), [
-    ("pam", 24, r"head dimension"), ("lol-pim", 24, r"^head dimension must be a power of two from 16"),
-    ("cent", 24, r"^head_dim must be a multiple of 32 up to 1024, not 24$"),
-    ("inf2", 512, r"^head_dim must be in 1\.\.256, not 512$")])
+@pytest.mark.parametrize(
+    ("name", "head_dim", "message"),
+    [
+        ("pam", 24, r"head dimension"),
+        ("lol-pim", 24, r"^head dimension must be a power of two from 16"),
+        ("cent", 24, r"^head_dim must be a multiple of 32 up to 1024, not 24$"),
+        ("inf2", 512, r"^head_dim must be in 1\.\.256, not 512$"),
+    ],
+)
 def test_head_dimensions_that_a_unit_does_not_take(tmp_path, name, head_dim, message):
     model = read_model(write_model(tmp_path / "odd", head_dim=head_dim, layers=1))
     with pytest.raises(ConfigError, match=message):

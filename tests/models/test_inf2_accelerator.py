@@ -60,17 +60,27 @@ def test_a_row_that_is_masked_wholly_has_equal_weights():
     assert np.abs(got - to_float64(v, CONFIG.gemv.io).mean(axis=0)).max() < 2e-3
 
 
-@pytest.mark.parametrize(("changes", "error"), [
-    ({}, JobError.NONE),
-    *(({name: 32}, JobError.ADDRESS) for name in ("q", "k", "v", "output")),
-    ({"new_k": 32}, JobError.NONE), ({"new_k": 32, "new_tokens": 1}, JobError.ADDRESS),
-    ({"mask": 2}, JobError.NONE), ({"mask": 2, "mask_kind": MaskKind.BITS}, JobError.ADDRESS),
-    ({"tokens": 0}, JobError.TOKENS), ({"tokens": 0, "new_tokens": 1}, JobError.NONE),
-    ({"tokens": CONFIG.max_tokens}, JobError.NONE), ({"tokens": CONFIG.max_tokens, "new_tokens": 1}, JobError.TOKENS),
-    ({"head_dim": 0}, JobError.HEAD_DIM), ({"head_dim": 257}, JobError.HEAD_DIM),
-    ({"mask_length": 9}, JobError.NONE), ({"mask_kind": MaskKind.FIRST, "mask_length": 8}, JobError.NONE),
-    *(({"mask_kind": kind, "mask_length": 9}, JobError.MASK) for kind in MaskKind if kind),
-], ids=str)
+@pytest.mark.parametrize(
+    ("changes", "error"),
+    [
+        ({}, JobError.NONE),
+        *(({name: 32}, JobError.ADDRESS) for name in ("q", "k", "v", "output")),
+        ({"new_k": 32}, JobError.NONE),
+        ({"new_k": 32, "new_tokens": 1}, JobError.ADDRESS),
+        ({"mask": 2}, JobError.NONE),
+        ({"mask": 2, "mask_kind": MaskKind.BITS}, JobError.ADDRESS),
+        ({"tokens": 0}, JobError.TOKENS),
+        ({"tokens": 0, "new_tokens": 1}, JobError.NONE),
+        ({"tokens": CONFIG.max_tokens}, JobError.NONE),
+        ({"tokens": CONFIG.max_tokens, "new_tokens": 1}, JobError.TOKENS),
+        ({"head_dim": 0}, JobError.HEAD_DIM),
+        ({"head_dim": 257}, JobError.HEAD_DIM),
+        ({"mask_length": 9}, JobError.NONE),
+        ({"mask_kind": MaskKind.FIRST, "mask_length": 8}, JobError.NONE),
+        *(({"mask_kind": kind, "mask_length": 9}, JobError.MASK) for kind in MaskKind if kind),
+    ],
+    ids=str,
+)
 def test_errors_of_registers(changes, error):
     assert CONFIG.error_of(replace(Job(8, 128), **changes)) is error
 
@@ -81,20 +91,27 @@ def test_rows_begin_words():
 
 
 def test_registers_do_not_overlap():
-    used = [(one.offset + 4 * n, one.low + bit) for one in CONFIG.registers for n in range(-(-one.bits // 32))
-            for bit in range(min(32, one.bits - 32 * n))]
+    used = [
+        (one.offset + 4 * n, one.low + bit)
+        for one in CONFIG.registers
+        for n in range(-(-one.bits // 32))
+        for bit in range(min(32, one.bits - 32 * n))
+    ]
     assert len(used) == len(set(used)) and max(used)[0] < 1 << CONFIG.lite_bits
 
 
-@pytest.mark.parametrize(("changes", "text"), [
-    ({"softmax.lanes": "16"}, "softmax.lanes 16 must be a multiple of gemv.lanes"),
-    ({"softmax.max_tokens": "512"}, "softmax.max_tokens 512 must be gemv.max_tokens"),
-    ({"softmax.rows": "streamed"}, "softmax must keep its rows on the chip"),
-    ({"softmax.division": "none"}, "softmax must keep its rows on the chip"),
-    ({"burst": "128"}, "a burst of words of 64 bytes exceeds 4096 bytes"),
-    ({"read_words": "32"}, "read_words 32 must be at least burst"),
-    ({"gemv.format": "bf16"}, "scores in the format of gemv"),
-])
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"softmax.lanes": "16"}, "softmax.lanes 16 must be a multiple of gemv.lanes"),
+        ({"softmax.max_tokens": "512"}, "softmax.max_tokens 512 must be gemv.max_tokens"),
+        ({"softmax.rows": "streamed"}, "softmax must keep its rows on the chip"),
+        ({"softmax.division": "none"}, "softmax must keep its rows on the chip"),
+        ({"burst": "128"}, "a burst of words of 64 bytes exceeds 4096 bytes"),
+        ({"read_words": "32"}, "read_words 32 must be at least burst"),
+        ({"gemv.format": "bf16"}, "scores in the format of gemv"),
+    ],
+)
 def test_configurations_that_do_not_work(changes, text):
     with pytest.raises(ConfigError, match=text):
         select("inf2-accelerator", sets=[f"{name}={value}" for name, value in changes.items()])
@@ -103,8 +120,10 @@ def test_configurations_that_do_not_work(changes, text):
 def test_workloads_that_do_not_work():
     config = select("inf2-accelerator", sets=UNITS["inf2-accelerator"].trial.sets).config
     assert isinstance(config, Inf2AcceleratorConfig)
-    for given, text in (({"tokens": 256}, "tokens must be in"),
-                        ({"tokens": 4, "new_tokens": 5}, "new_tokens must be in 0..4"),
-                        ({"tokens": 8, "head_dim": 25}, "head_dim must be in")):
+    for given, text in (
+        ({"tokens": 256}, "tokens must be in"),
+        ({"tokens": 4, "new_tokens": 5}, "new_tokens must be in 0..4"),
+        ({"tokens": 8, "head_dim": 25}, "head_dim must be in"),
+    ):
         with pytest.raises(ConfigError, match=text):
             AcceleratorWorkload(**{"head_dim": 8, **given}).check(config)

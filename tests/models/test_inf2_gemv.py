@@ -86,7 +86,7 @@ def test_scores_and_outputs_are_near_binary64():
     config, rng = Inf2GemvConfig(), np.random.default_rng(2)
     for command in (Gemv(QK, 70, 80), Gemv(SV, 70, 80)):
         vector, matrix = bits(rng.normal(size=command.terms)), bits(rng.normal(size=(70, 80)))
-        out = to_float64(gemv(config, command, vector, matrix), config.io)[:command.outputs]
+        out = to_float64(gemv(config, command, vector, matrix), config.io)[: command.outputs]
         assert np.abs(out - reference(config, command, vector, matrix)).max() < 0.05
     assert tile_sums(config, vector, matrix).shape == (3, 80)
 
@@ -104,7 +104,7 @@ def test_every_element_goes_to_the_block_of_its_output_once(blocks, lanes):
             command = commands[row["command"]]
             seen[row["command"]][row["token"], row["dim"] // lanes] += 1
             tile = (row["token"] if command.mode is QK else row["dim"]) // lanes
-            assert (sum(tiles[:row["command"]]) + tile) % blocks == block
+            assert (sum(tiles[: row["command"]]) + tile) % blocks == block
         taken = config.block_vectors(commands, block)
         assert set(taken[:, 0]) == set(rows["command"])
     assert all((one == 1).all() for one in seen)
@@ -112,9 +112,11 @@ def test_every_element_goes_to_the_block_of_its_output_once(blocks, lanes):
 
 def test_refused():
     config = Inf2GemvConfig()
-    for command, text in ((Gemv(QK, 0, 8), "tokens must be in 1..131072, not 0"),
-                          (Gemv(SV, 8, 257), "head_dim must be in 1..256, not 257"),
-                          (Gemv(SV, 8, 0), "head_dim must be in 1..256, not 0")):
+    for command, text in (
+        (Gemv(QK, 0, 8), "tokens must be in 1..131072, not 0"),
+        (Gemv(SV, 8, 257), "head_dim must be in 1..256, not 257"),
+        (Gemv(SV, 8, 0), "head_dim must be in 1..256, not 0"),
+    ):
         with pytest.raises(ConfigError, match=text):
             config.check_command(command)
     with pytest.raises(ValueError, match=r"must have the shapes \(2, 3\) and \(3,\), not \(3, 2\) and \(3,\)"):

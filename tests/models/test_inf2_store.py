@@ -49,27 +49,47 @@ def test_made_up_rows_differ_and_can_be_cut():
 # ---- Geometry -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("sizes, message", [
-    ({"interval": 1}, r"^interval 1 x 256 B = 256 B is below the 512 B of a direct write; the smallest interval is 2$"),
-    ({"interval": 3}, r"^interval 3 x 256 B = 768 B is no multiple of the 512 B of a direct write; the interval must be a "
-                      r"multiple of 2, such as 2 or 4$"),
-    ({"interval": 8, "granularity_bytes": 4096}, r"^interval 8 x 256 B = 2048 B is below the 4096 B .* is 16$"),
-    ({"interval": 0}, r"^interval must be 1 to 1048576, not 0$"),
-    ({"head_dim": 0}, r"^head_dim must be 1 to 65536, not 0$"),
-    ({"element_bytes": 3}, r"^element_bytes must be 1, 2 or 4, not 3$"),
-    ({"granularity_bytes": 768}, r"^granularity_bytes must be a power of two from 512 to 65536, not 768$"),
-    ({"extent_tokens": 7}, r"^extent_tokens must be a multiple of 2, so that every row lies in whole granules, not 7$"),
-    ({"extents": 0}, r"^extents must be 1 to 16777216, not 0$"),
-    ({"extents": 1 << 24, "extent_tokens": 1 << 20}, r"make a file of more than 70368744177664 B$"),
-])
+@pytest.mark.parametrize(
+    "sizes, message",
+    [
+        (
+            {"interval": 1},
+            r"^interval 1 x 256 B = 256 B is below the 512 B of a direct write; the smallest interval is 2$",
+        ),
+        (
+            {"interval": 3},
+            r"^interval 3 x 256 B = 768 B is no multiple of the 512 B of a direct write; the interval must be a "
+            r"multiple of 2, such as 2 or 4$",
+        ),
+        ({"interval": 8, "granularity_bytes": 4096}, r"^interval 8 x 256 B = 2048 B is below the 4096 B .* is 16$"),
+        ({"interval": 0}, r"^interval must be 1 to 1048576, not 0$"),
+        ({"head_dim": 0}, r"^head_dim must be 1 to 65536, not 0$"),
+        ({"element_bytes": 3}, r"^element_bytes must be 1, 2 or 4, not 3$"),
+        ({"granularity_bytes": 768}, r"^granularity_bytes must be a power of two from 512 to 65536, not 768$"),
+        (
+            {"extent_tokens": 7},
+            r"^extent_tokens must be a multiple of 2, so that every row lies in whole granules, not 7$",
+        ),
+        ({"extents": 0}, r"^extents must be 1 to 16777216, not 0$"),
+        ({"extents": 1 << 24, "extent_tokens": 1 << 20}, r"make a file of more than 70368744177664 B$"),
+    ],
+)
 def test_wrong_sizes(sizes, message):
     with pytest.raises(StoreError, match=message):
         Geometry(**sizes)
 
 
-@pytest.mark.parametrize("g", [Geometry(), SMALL, Geometry(head_dim=80, interval=16, extent_tokens=48, extents=3),
-                               Geometry(granularity_bytes=4096, interval=16, extents=500),
-                               Geometry(granularity_bytes=65536, interval=256, extents=5)], ids=str)
+@pytest.mark.parametrize(
+    "g",
+    [
+        Geometry(),
+        SMALL,
+        Geometry(head_dim=80, interval=16, extent_tokens=48, extents=3),
+        Geometry(granularity_bytes=4096, interval=16, extents=500),
+        Geometry(granularity_bytes=65536, interval=256, extents=5),
+    ],
+    ids=str,
+)
 def test_places_do_not_overlap_and_are_whole_granules(g):
     ends = [(0, geometry.HEADER_USED)]
     ends += [(g.block_place(b, c), g.granularity_bytes) for c in range(2) for b in range(g.index_blocks)]
@@ -87,10 +107,20 @@ def test_places_do_not_overlap_and_are_whole_granules(g):
 class Interleavings(RuleBasedStateMachine):
     """Appends, reads, spills, completions in any order, failing writes, kills; a model of plain arrays beside them."""
 
-    @initialize(g=st.sampled_from([SMALL, Geometry(head_dim=64, interval=8, extent_tokens=20, extents=30),
-                                   Geometry(head_dim=80, interval=16, extent_tokens=16, extents=24),
-                                   Geometry(head_dim=256, element_bytes=4, interval=1, extent_tokens=3, extents=60)]),
-                sync=st.booleans(), slots=st.integers(1, 3), group=st.sampled_from([None, 1, 5]), seed=st.integers(0, 99))
+    @initialize(
+        g=st.sampled_from(
+            [
+                SMALL,
+                Geometry(head_dim=64, interval=8, extent_tokens=20, extents=30),
+                Geometry(head_dim=80, interval=16, extent_tokens=16, extents=24),
+                Geometry(head_dim=256, element_bytes=4, interval=1, extent_tokens=3, extents=60),
+            ]
+        ),
+        sync=st.booleans(),
+        slots=st.integers(1, 3),
+        group=st.sampled_from([None, 1, 5]),
+        seed=st.integers(0, 99),
+    )
     def begin(self, g, sync, slots, group, seed):
         self.g, self.options = g, {"sync": sync, "slots": slots, "group": group, "ahead_bytes": 8192}
         self.rng = np.random.default_rng(seed)
@@ -155,7 +185,7 @@ class Interleavings(RuleBasedStateMachine):
     @rule(numbers=st.lists(st.integers(0, 99), min_size=1, max_size=6), told=st.booleans())
     def complete(self, numbers, told):
         def complete():
-            for number in numbers[:len(self.pool.tasks)]:
+            for number in numbers[: len(self.pool.tasks)]:
                 self.pool.run(number)
             if told:
                 self.store.poll()
@@ -169,25 +199,28 @@ class Interleavings(RuleBasedStateMachine):
 
     @rule(request=st.integers(0, 2), really=st.sampled_from([False, False, True]))
     def drop(self, request, really):
-        if not really:      # or there would be few rows
+        if not really:  # or there would be few rows
             return
         try:
             self.store.drop(request)
         except (Killed, StoreError) as error:
-            if isinstance(error, Killed):   # part of the request may still be there, and is right
+            if isinstance(error, Killed):  # part of the request may still be there, and is right
                 mine = {key: rows for key, rows in self.model.items() if key[0] == request}
                 host = {key: rows for key, rows in self.store.buffered().items() if key not in mine}
                 self.open(self.file.image(self.options["sync"], self.rng))
                 self.store.check()
                 for key, rows in mine.items():
-                    assert np.array_equal(self.store.read(*key), rows[:, :self.store.tokens(*key)])
+                    assert np.array_equal(self.store.read(*key), rows[:, : self.store.tokens(*key)])
                 self.store.resume(host)
             self.file.faults.clear()
             self.store.drop(request)
         self.model = {key: rows for key, rows in self.model.items() if key[0] != request}
 
-    @rule(after=st.integers(0, 6), kind=st.sampled_from(["kill", "kill", "short", "EIO", "ENOSPC"]),
-          cut=st.sampled_from([0, 1, 300, 511, 512, 513, 1024, 9999]))
+    @rule(
+        after=st.integers(0, 6),
+        kind=st.sampled_from(["kill", "kill", "short", "EIO", "ENOSPC"]),
+        cut=st.sampled_from([0, 1, 300, 511, 512, 513, 1024, 9999]),
+    )
     def fault(self, after, kind, cut):
         self.file.faults[self.file.calls + after] = kind, cut
 
@@ -244,6 +277,7 @@ class TestManyInterleavings(Interleavings.TestCase):
 def work(store, told):
     """Appends of all kinds, spills, a request that goes and one that takes its place. ``told`` gets every row that the
     store was given, and None for a request that it should forget."""
+
     def append(request, head, count):
         start = told.get((request, head), 0)
         store.append(request, head, rows_of(request, head, start, start + count))
@@ -329,8 +363,15 @@ def test_rows_that_were_not_confirmed_can_be_lost():
     assert len(lost) > 10
 
 
-@pytest.mark.parametrize("error", ["released before the index is written", "released, the index a commit late",
-                                   "named by the index before they are written", "written over released rows"])
+@pytest.mark.parametrize(
+    "error",
+    [
+        "released before the index is written",
+        "released, the index a commit late",
+        "named by the index before they are written",
+        "written over released rows",
+    ],
+)
 def test_planted_errors_lose_rows(monkeypatch, error):
     """The sweep finds each error of the order in which a row leaves the host buffer."""
     submit = ManualPool.submit
@@ -345,8 +386,16 @@ def test_planted_errors_lose_rows(monkeypatch, error):
         self.done.append((mark, 1, None))
 
     if "over" in error:
-        monkeypatch.setattr(geometry.Geometry, "place", lambda self, extent, kind, row=0: self.first_extent
-                            + extent * self.extent_bytes + kind * self.array_bytes + max(row - 4, 0) * self.row_bytes)
+        monkeypatch.setattr(
+            geometry.Geometry,
+            "place",
+            lambda self, extent, kind, row=0: (
+                self.first_extent
+                + extent * self.extent_bytes
+                + kind * self.array_bytes
+                + max(row - 4, 0) * self.row_bytes
+            ),
+        )
     else:
         monkeypatch.setattr(ManualPool, "submit", early)
     lost, _ = sweep(False, (1, 300, 1 << 20))
@@ -403,15 +452,15 @@ def test_a_write_under_way_during_a_failed_confirmation_is_done_again():
     pool = store._pool
     store.append(0, 0, rows_of(0, 0, 0, 4))
     pool.run(0)
-    store.poll()                                    # the commit waits in the pool
+    store.poll()  # the commit waits in the pool
     store.append(0, 0, rows_of(0, 0, 4, 8))
     assert [mark is None for mark, _ in pool.tasks] == [True, False]
-    pool.run(0)                                     # fails
+    pool.run(0)  # fails
     store.poll()
     assert store._arrays[0, 0].segments[1].again
     writes = store.statistics.writes
     store.drain()
-    assert store.statistics.writes == writes + 4    # of both intervals
+    assert store.statistics.writes == writes + 4  # of both intervals
     again = KvStore(FaultyFile(file.durable, 512))
     assert np.array_equal(again.read(0, 0), rows_of(0, 0, 0, 8))
 
@@ -421,11 +470,11 @@ def test_a_write_finished_during_a_failed_confirmation_is_done_again():
     pool = store._pool
     store.append(0, 0, rows_of(0, 0, 0, 4))
     pool.run(0)
-    store.poll()                                    # the commit waits in the pool
+    store.poll()  # the commit waits in the pool
     store.append(0, 0, rows_of(0, 0, 4, 8))
     pool.run(1)
     store.poll()
-    pool.run(0)                                     # fails
+    pool.run(0)  # fails
     writes = store.statistics.writes
     store.drain()
     assert store.released(0, 0) == 8 and store.statistics.writes == writes + 4
@@ -435,12 +484,12 @@ def test_a_write_finished_during_a_failed_confirmation_is_done_again():
 def test_a_drop_that_failed_halfway_is_made_good_by_the_next_commit():
     """Of two blocks of the index, the first says that the request is gone."""
     store, file = small_store()
-    store.append(0, 0, rows_of(0, 0, 0, 300))       # extents of two blocks
+    store.append(0, 0, rows_of(0, 0, 0, 300))  # extents of two blocks
     store.drain()
     file.faults[file.calls + 1] = "EIO", 0
     with pytest.raises(StoreError, match="can't write"):
         store.drop(0)
-    store.append(1, 0, rows_of(1, 0, 0, 12))        # an extent of the second block
+    store.append(1, 0, rows_of(1, 0, 0, 12))  # an extent of the second block
     store.drain()
     again = KvStore(FaultyFile(file.data, 512))
     assert np.array_equal(again.read(0, 0), rows_of(0, 0, 0, 300)) and again.tokens(1, 0) == 12
@@ -464,20 +513,31 @@ def test_a_drive_that_never_takes_a_granule():
 # ---- Requests that are refused ------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda s: s.append(0, 0, rows_of(0, 0, 0, 12 * 45 + 1)), r"^faulty: is full: request 0, head 0 needs 46 extents of 12 "
-     r"tokens, and 45 of 45 are free$"),
-    (lambda s: s.reserve(1, 0, 12 * 45 + 1), r"is full: request 1, head 0 needs 46 extents"),
-    (lambda s: s.append(0, 0, np.zeros((2, 1, 63), np.uint16)),
-     r"^rows must be 2 x tokens x 64 elements of 2 B, not uint16\[2, 1, 63\]$"),
-    (lambda s: s.append(0, 0, np.zeros((2, 1, 64), np.uint32)), r"not uint32\[2, 1, 64\]$"),
-    (lambda s: s.append(0, 0, [1]), r"not list$"),
-    (lambda s: s.append(-1, 0, rows_of(0, 0, 0, 1)), r"^request must be 0 to 4294967294, not -1$"),
-    (lambda s: s.append(0, 1 << 32, rows_of(0, 0, 0, 1)), r"^head must be 0 to 4294967294, not 4294967296$"),
-    (lambda s: s.read(0, 0, 0, 1), r"^rows 0 to 1 of request 0, head 0 do not exist: it has 0$"),
-    (lambda s: s.resume({(0, 0): (4, rows_of(0, 0, 4, 5))}), r"^faulty: rows 0 to 4 of request 0, head 0 are neither in "
-     r"the file nor in the host buffer$"),
-])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (
+            lambda s: s.append(0, 0, rows_of(0, 0, 0, 12 * 45 + 1)),
+            r"^faulty: is full: request 0, head 0 needs 46 extents of 12 "
+            r"tokens, and 45 of 45 are free$",
+        ),
+        (lambda s: s.reserve(1, 0, 12 * 45 + 1), r"is full: request 1, head 0 needs 46 extents"),
+        (
+            lambda s: s.append(0, 0, np.zeros((2, 1, 63), np.uint16)),
+            r"^rows must be 2 x tokens x 64 elements of 2 B, not uint16\[2, 1, 63\]$",
+        ),
+        (lambda s: s.append(0, 0, np.zeros((2, 1, 64), np.uint32)), r"not uint32\[2, 1, 64\]$"),
+        (lambda s: s.append(0, 0, [1]), r"not list$"),
+        (lambda s: s.append(-1, 0, rows_of(0, 0, 0, 1)), r"^request must be 0 to 4294967294, not -1$"),
+        (lambda s: s.append(0, 1 << 32, rows_of(0, 0, 0, 1)), r"^head must be 0 to 4294967294, not 4294967296$"),
+        (lambda s: s.read(0, 0, 0, 1), r"^rows 0 to 1 of request 0, head 0 do not exist: it has 0$"),
+        (
+            lambda s: s.resume({(0, 0): (4, rows_of(0, 0, 4, 5))}),
+            r"^faulty: rows 0 to 4 of request 0, head 0 are neither in "
+            r"the file nor in the host buffer$",
+        ),
+    ],
+)
 def test_refused_requests_change_nothing(call, message):
     store, _ = small_store()
     with pytest.raises(StoreError, match=message):
@@ -489,7 +549,9 @@ def test_a_buffer_of_other_rows_is_refused():
     store, file = small_store()
     store.append(0, 0, rows_of(0, 0, 0, 4))
     store.drain()
-    with pytest.raises(StoreError, match=r"^faulty: rows 0 to 4 of request 0, head 0 differ between the file and the host"):
+    with pytest.raises(
+        StoreError, match=r"^faulty: rows 0 to 4 of request 0, head 0 differ between the file and the host"
+    ):
         store.resume({(0, 0): (0, rows_of(1, 0, 0, 6))})
 
 
@@ -497,7 +559,9 @@ def test_room_that_was_reserved_is_not_taken_by_others():
     store, _ = small_store()
     store.reserve(0, 0, 40 * 12)
     store.append(1, 0, rows_of(1, 0, 0, 60))
-    with pytest.raises(StoreError, match=r"is full: request 1, head 0 needs 1 extents of 12 tokens, and 0 of 45 are free"):
+    with pytest.raises(
+        StoreError, match=r"is full: request 1, head 0 needs 1 extents of 12 tokens, and 0 of 45 are free"
+    ):
         store.append(1, 0, rows_of(1, 0, 60, 61))
     store.append(0, 0, rows_of(0, 0, 0, 480))
     assert np.array_equal(store.read(0, 0), rows_of(0, 0, 0, 480))
@@ -558,11 +622,19 @@ def test_direct_io_is_used_or_the_note_says_why_not(path, monkeypatch):
     with KvStore.open(path) as store:
         assert store.file.note is None or "page cache" in store.file.note
     real = os.open
-    monkeypatch.setattr(os, "open", lambda name, flags, *more: real(name, flags, *more) if not flags & os.O_DIRECT
-                        else (_ for _ in ()).throw(OSError(22, "Invalid argument")))
+    monkeypatch.setattr(
+        os,
+        "open",
+        lambda name, flags, *more: (
+            real(name, flags, *more)
+            if not flags & os.O_DIRECT
+            else (_ for _ in ()).throw(OSError(22, "Invalid argument"))
+        ),
+    )
     with KvStore.open(path) as store:
-        assert store.file.note == ("the file system takes no direct I/O of 512 B (invalid argument), so writes go through "
-                                   "the page cache")
+        assert store.file.note == (
+            "the file system takes no direct I/O of 512 B (invalid argument), so writes go through the page cache"
+        )
         assert np.array_equal(store.read(1, 1), rows_of(1, 1, 0, 28))
         store.append(1, 1, rows_of(1, 1, 28, 32))
     with KvStore.open(path) as store:
@@ -574,11 +646,19 @@ def test_every_cut_is_found(path, tmp_path):
     filled(path)
     data = content(path)
     other = str(tmp_path / "cut")
-    sizes = [*range(geometry.HEADER_USED + 2), *range(1000, len(data), 997), len(data) - 1, len(data) + 1, len(data) + 512]
+    sizes = [
+        *range(geometry.HEADER_USED + 2),
+        *range(1000, len(data), 997),
+        len(data) - 1,
+        len(data) + 1,
+        len(data) + 512,
+    ]
     for size in sizes:
         with open(other, "wb") as file:
             file.write((data + bytes(512))[:size])
-        with pytest.raises(StoreError, match=rf"^{other}: (is cut: it |is no spill file|has \d+ bytes behind the last )"):
+        with pytest.raises(
+            StoreError, match=rf"^{other}: (is cut: it |is no spill file|has \d+ bytes behind the last )"
+        ):
             KvStore.open(other)
 
 
@@ -599,7 +679,7 @@ def test_a_wrong_byte_of_the_index_takes_the_other_copy_or_is_refused(path):
     for at in range(0, 512, 5):
         first, second = (SMALL.block_place(0, copy) + at for copy in range(2))
         data[first] ^= 1
-        KvStore(FaultyFile(data, 512)).check()      # the state of this commit or of the one before
+        KvStore(FaultyFile(data, 512)).check()  # the state of this commit or of the one before
         data[second] ^= 1
         with pytest.raises(StoreError, match=r"^faulty: block 0 of its index is damaged in both copies$"):
             KvStore(FaultyFile(data, 512))
@@ -614,8 +694,10 @@ def test_a_wrong_byte_of_a_row_is_found(path):
         byte = file.read(1)[0]
         file.seek(-1, 1)
         file.write(bytes([byte ^ 4]))
-    with KvStore.open(path, writable=False) as store, \
-            pytest.raises(StoreError, match=r"values 0 to 12 of request 0, head 0 are damaged: the checksum is wrong$"):
+    with (
+        KvStore.open(path, writable=False) as store,
+        pytest.raises(StoreError, match=r"values 0 to 12 of request 0, head 0 are damaged: the checksum is wrong$"),
+    ):
         store.check()
 
 
@@ -630,16 +712,21 @@ def forged(change):
     commit = int(store._commits[0])
     block = geometry.index_block(SMALL, 7, 0, commit, records[SMALL.records_of(0)])
     place = SMALL.block_place(0, commit % 2)
-    file.data[place:place + 512] = block
+    file.data[place : place + 512] = block
     return file.data
 
 
-@pytest.mark.parametrize("field, value, message", [
-    ("rows", 13, "the record of extent 0 is no possible one"), ("rows", 2, "extent 0 is no possible one"),
-    ("rows", 0, "extent 0 is no possible one"), ("part", 45, "extent 0 is no possible one"),
-    ("request", geometry.FREE, "extent 0 is no possible one"),
-    ("part", 1, "two extents are part 1 of request 0, head 0"),
-])
+@pytest.mark.parametrize(
+    "field, value, message",
+    [
+        ("rows", 13, "the record of extent 0 is no possible one"),
+        ("rows", 2, "extent 0 is no possible one"),
+        ("rows", 0, "extent 0 is no possible one"),
+        ("part", 45, "extent 0 is no possible one"),
+        ("request", geometry.FREE, "extent 0 is no possible one"),
+        ("part", 1, "two extents are part 1 of request 0, head 0"),
+    ],
+)
 def test_an_impossible_index_is_refused(field, value, message):
     def change(records):
         assert records[1]["head"] == 0 and records[1]["part"] == 1
@@ -653,7 +740,9 @@ def test_an_impossible_index_is_refused(field, value, message):
 def test_a_version_to_come_is_refused(path):
     data = bytearray(blank(SMALL))
     data[8] = 2
-    data[geometry.HEADER_USED - 4:geometry.HEADER_USED] = zlib.crc32(data[:geometry.HEADER_USED - 4]).to_bytes(4, "little")
+    data[geometry.HEADER_USED - 4 : geometry.HEADER_USED] = zlib.crc32(data[: geometry.HEADER_USED - 4]).to_bytes(
+        4, "little"
+    )
     with pytest.raises(StoreError, match=r"^faulty: has version 2 of the format; this Bankside reads version 1$"):
         KvStore(FaultyFile(data, 512))
 
@@ -714,8 +803,12 @@ for start in range(600):
 def test_a_killed_process_leaves_every_row_that_it_had_released(path):
     """A process with threads and a real file, killed while it writes."""
     KvStore.create(path, Geometry(head_dim=64, interval=4, extent_tokens=100, extents=24)).close()
-    process = subprocess.Popen([sys.executable, "-c", CHILD, path], stdout=subprocess.PIPE, text=True,
-                               cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
+    process = subprocess.Popen(
+        [sys.executable, "-c", CHILD, path],
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+    )
     lines = [process.stdout.readline() for _ in range(100)]
     time.sleep(0.01)
     process.send_signal(signal.SIGKILL)

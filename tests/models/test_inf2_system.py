@@ -47,8 +47,15 @@ RECORDS = []
 
 
 def run(system="inf2", model=OPT, context=16384, batch=32, output=1, **changes):
-    return evaluate(system, model, context=context, batch=batch, output_tokens=output, records=RECORDS[0],
-                    overrides={key.replace("__", "."): value for key, value in changes.items()})
+    return evaluate(
+        system,
+        model,
+        context=context,
+        batch=batch,
+        output_tokens=output,
+        records=RECORDS[0],
+        overrides={key.replace("__", "."): value for key, value in changes.items()},
+    )
 
 
 def ready(model=OPT, **changes):
@@ -77,13 +84,22 @@ def test_links_carry_what_the_formulas_say(model):
     weights = model.weight_bytes
     for link in ("expansion", "pair", "drive"):
         # Each new key and value crosses twice: to the accelerator and to the flash
-        assert alone[link] == {"down": pytest.approx(layers * (6 + 4) * b * hd), "up": pytest.approx(
-            layers * 2 * b * hd + weights)}
-    assert alone["accelerator"] == {"down": pytest.approx(layers * b * hd * (6 + 4 * (t - 1))),
-                                    "up": pytest.approx(layers * 2 * b * hd)}
-    assert alone["flash"] == {"down": pytest.approx(layers * 4 * b * hd),
-                              "up": pytest.approx(layers * 4 * (t - 1) * b * hd + weights)}
-    assert alone["gpu"] == {"down": pytest.approx(layers * 2 * b * hd + weights), "up": pytest.approx(layers * 6 * b * hd)}
+        assert alone[link] == {
+            "down": pytest.approx(layers * (6 + 4) * b * hd),
+            "up": pytest.approx(layers * 2 * b * hd + weights),
+        }
+    assert alone["accelerator"] == {
+        "down": pytest.approx(layers * b * hd * (6 + 4 * (t - 1))),
+        "up": pytest.approx(layers * 2 * b * hd),
+    }
+    assert alone["flash"] == {
+        "down": pytest.approx(layers * 4 * b * hd),
+        "up": pytest.approx(layers * 4 * (t - 1) * b * hd + weights),
+    }
+    assert alone["gpu"] == {
+        "down": pytest.approx(layers * 2 * b * hd + weights),
+        "up": pytest.approx(layers * 6 * b * hd),
+    }
 
     result = run(model=model, x_cache__use="auto")
     x = result.more["x_cache_requests"]
@@ -92,7 +108,8 @@ def test_links_carry_what_the_formulas_say(model):
     assert both(result, "expansion") == pytest.approx(layers * 14 * (b - x) * hd)
     streamed = {"opt-30b": model.weight_bytes, "opt-175b": model.weight_bytes}[model.name]
     assert result.more["traffic_bytes"]["gpu"]["down"] == pytest.approx(
-        streamed + layers * (2 * x * (t - 1) * hd + 2 * (b - x) * hd))
+        streamed + layers * (2 * x * (t - 1) * hd + 2 * (b - x) * hd)
+    )
 
 
 @pytest.mark.parametrize("interval", [2, 3, 5])
@@ -133,16 +150,24 @@ def test_near_storage_attention_by_hand():
     assert narrow == pytest.approx(OPT.layers * 1e3 * (112 * 16383 * 512 / LANE3 + UNITS))
     # So does the DRAM, which takes and gives every byte, if the links are wider
     wide = run(attention__path__gb_s=50.0, drive__dram="nvme-smartssd", **ALONE)
-    slow = flash     # as a memory beside the accelerator, it bears the load and the read
-    assert wide.breakdown_ms["attention"] == pytest.approx(OPT.layers * 1e3 * 512 * (
-        16383 / flash + 111 * 2 * 16384 / slow + 16384 / slow)) and wide.more["accelerator"]["bound"] == "dram"
+    slow = flash  # as a memory beside the accelerator, it bears the load and the read
+    assert (
+        wide.breakdown_ms["attention"]
+        == pytest.approx(OPT.layers * 1e3 * 512 * (16383 / flash + 111 * 2 * 16384 / slow + 16384 / slow))
+        and wide.more["accelerator"]["bound"] == "dram"
+    )
 
 
 def test_units_that_are_slow_bound_a_drive(monkeypatch):
     """A softmax of which a beat of 128 results leaves every 2,000 clocks."""
     own = JobFigures.job_clocks
-    monkeypatch.setattr(JobFigures, "job_clocks", lambda figures, config, tokens, dims: own(
-        figures, config, tokens, dims) | {"softmax": 2000 * tokens / config.softmax.lanes})
+    monkeypatch.setattr(
+        JobFigures,
+        "job_clocks",
+        lambda figures, config, tokens, dims: (
+            own(figures, config, tokens, dims) | {"softmax": 2000 * tokens / config.softmax.lanes}
+        ),
+    )
     slow = run(attention__path__gb_s=50.0, **ALONE)
     softmax = 2000 * 128
     clocks = CLOCKS["scores"] + softmax + CLOCKS["output"]
@@ -159,18 +184,24 @@ def test_queries_that_share_a_head_read_it_one_after_the_other():
     result = run(model=GROUPED, context=4096, attention__path__gb_s=50.0, **ALONE)
     read = (2 * 4 * 4096 + 399 + 128) * 5e-9
     assert result.more["accelerator"]["bound"] == "units"
-    assert result.breakdown_ms["attention"] == pytest.approx(GROUPED.layers * 1e3 * (4095 * 512 / flash + 16 * 8 * read))
+    assert result.breakdown_ms["attention"] == pytest.approx(
+        GROUPED.layers * 1e3 * (4095 * 512 / flash + 16 * 8 * read)
+    )
     result = run(model=GROUPED, context=4096, attention__path__gb_s=50.0, drive__dram="nvme-smartssd", **ALONE)
     shard = 4096 * 512 / flash
     assert result.more["accelerator"]["bound"] == "dram" and shard > read
     assert result.breakdown_ms["attention"] == pytest.approx(
-        GROUPED.layers * 1e3 * (4095 * 512 / flash + 15 * 9 * shard + 8 * shard))
+        GROUPED.layers * 1e3 * (4095 * 512 / flash + 15 * 9 * shard + 8 * shard)
+    )
 
 
 def test_times_of_units_come_from_their_record(records, tmp_path):
     """Without a record, the measurement that is missing is named. A head dimension that the record lacks needs its own."""
-    with pytest.raises(MissingRecord, match=r"^inf2 with opt-30b: no measurement yet; run `bankside sim "
-                                            r"inf2-accelerator --preset inf2`"):
+    with pytest.raises(
+        MissingRecord,
+        match=r"^inf2 with opt-30b: no measurement yet; run `bankside sim "
+        r"inf2-accelerator --preset inf2`",
+    ):
         evaluate("inf2", OPT, context=100, batch=1, records=RecordFolder(tmp_path, shipped=tmp_path))
     assert run(context=100).records == [record.name for record in ready().records]
     other = load_model("gpt2-xl")
@@ -203,7 +234,8 @@ def test_jobs_of_the_measured_accelerator(tmp_path):
         for one in figures.points:
             if one.mask == "none" and one.tokens >= 32:
                 assert sum(figures.job_clocks(config, one.tokens, dims).values()) == pytest.approx(
-                    one.cycles, rel=1e-6 if one.tokens % 32 == 0 else 0.03), (model, one.tokens)
+                    one.cycles, rel=1e-6 if one.tokens % 32 == 0 else 0.03
+                ), (model, one.tokens)
     system.prepare(OPT, RecordFolder(tmp_path), False)
     # The port of 512 bits is slower than the DRAM, and a drive brings its tokens more slowly still
     load, read, least = (float(value) for value in system.piece_seconds(OPT, 1024))
@@ -236,7 +268,9 @@ def test_weights_are_streamed_from_where_they_are():
     """Fast accelerators, one token: the weights take all of the step."""
     where = {}
     for place in ("gpu", "host", "drives"):
-        result = run(context=2, batch=1, weights=place, attention__path__gb_s=1e6, writeback__write_us=0, **H100, **ALONE)
+        result = run(
+            context=2, batch=1, weights=place, attention__path__gb_s=1e6, writeback__write_us=0, **H100, **ALONE
+        )
         assert result.more["weights_at"] == place
         where[place] = result.tpot_ms
     assert where["host"] == pytest.approx(OPT.weight_bytes / GPU * 1e3, rel=0.03)
@@ -246,8 +280,10 @@ def test_weights_are_streamed_from_where_they_are():
     assert two.tpot_ms == pytest.approx(OPT.weight_bytes / 2 / load_system("inf2").flash_bytes_per_s * 1e3, rel=0.03)
 
 
-@pytest.mark.parametrize("model, changes, place", [
-    (OPT, {}, "host"), (OPT, H100, "gpu"), (LARGE, {}, "host"), (LARGE, {"server.memory_gb": 300}, "drives")])
+@pytest.mark.parametrize(
+    "model, changes, place",
+    [(OPT, {}, "host"), (OPT, H100, "gpu"), (LARGE, {}, "host"), (LARGE, {"server.memory_gb": 300}, "drives")],
+)
 def test_automatic_place_of_weights(model, changes, place):
     assert run(model=model, **changes).more["weights_at"] == place
 
@@ -286,7 +322,7 @@ def test_prefill_takes_the_longest_of_its_parts():
     # Less where the host keeps the inputs of half of the requests
     assert one.prompt_seconds(OPT, tokens, past, 16) == pytest.approx(written / 2, rel=1e-3)
     narrow = load_system("inf2", {"links.edges.gpu.lanes": 1, "sequences.tflops": 1000})
-    inputs = 32 * 4096 * OPT.kv_bytes_per_token / 2     # inputs have half the bytes
+    inputs = 32 * 4096 * OPT.kv_bytes_per_token / 2  # inputs have half the bytes
     assert narrow.prompt_seconds(OPT, tokens, past, 32) == pytest.approx(inputs / (2 * LANE3), rel=0.01)
     # With one token, the weights do
     assert system.prompt_seconds(OPT, np.array([1]), np.array([0])) == pytest.approx(OPT.weight_bytes / GPU, rel=0.01)
@@ -301,16 +337,19 @@ def test_a_run_has_its_prefill():
 # X-cache -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("model, batch, tokens, changes, expected", [
-    (OPT, 32, 16384, {}, Plan(7, "balance")),
-    (OPT, 32, 16384, {"x_cache__most_percent": 10}, Plan(3, "share")),
-    (OPT, 32, 16384, {"x_cache__use": "off"}, Plan(0, "off")),
-    (GROUPED, 32, 16384, {}, Plan(0, "larger")),
-    (LARGE, 32, 16384, {"sequences__tflops": 1000}, Plan(4, "memory")),
-    (OPT, 32, 16384, {"sequences__tflops": 1000}, Plan(20, "balance")),
-    (OPT, 1, 16384, {"attention__path__gb_s": 0.001}, Plan(0, "balance")),
-    (LARGE, 32, 16384, {"server__memory_gb": 351}, Plan(0, "memory")),
-])
+@pytest.mark.parametrize(
+    "model, batch, tokens, changes, expected",
+    [
+        (OPT, 32, 16384, {}, Plan(7, "balance")),
+        (OPT, 32, 16384, {"x_cache__most_percent": 10}, Plan(3, "share")),
+        (OPT, 32, 16384, {"x_cache__use": "off"}, Plan(0, "off")),
+        (GROUPED, 32, 16384, {}, Plan(0, "larger")),
+        (LARGE, 32, 16384, {"sequences__tflops": 1000}, Plan(4, "memory")),
+        (OPT, 32, 16384, {"sequences__tflops": 1000}, Plan(20, "balance")),
+        (OPT, 1, 16384, {"attention__path__gb_s": 0.001}, Plan(0, "balance")),
+        (LARGE, 32, 16384, {"server__memory_gb": 351}, Plan(0, "memory")),
+    ],
+)
 def test_split_of_a_batch(model, batch, tokens, changes, expected):
     """A whole batch is never the GPU's: nothing would be left for the drives to balance."""
     assert ready(model, **changes).plan(model, batch, tokens) == expected
@@ -335,7 +374,7 @@ def test_the_balance_is_as_good_as_any_other_split():
 
     times = [longest(x) for x in range(33)]
     assert times[plan.x_requests] <= 1.1 * min(times)
-    assert times == sorted(times[:plan.x_requests + 1], reverse=True) + sorted(times[plan.x_requests + 1:])
+    assert times == sorted(times[: plan.x_requests + 1], reverse=True) + sorted(times[plan.x_requests + 1 :])
 
 
 def test_x_cache_by_hand():
@@ -378,12 +417,12 @@ def test_flexgen_by_hand():
 
 def test_attention_on_the_gpu_fetches_over_its_link():
     result = run("accelerate")
-    assert result.more["traffic_bytes"]["gpu"]["down"] == pytest.approx(
-        OPT.weight_bytes + 48 * 4 * 16383 * 32 * 7168)
+    assert result.more["traffic_bytes"]["gpu"]["down"] == pytest.approx(OPT.weight_bytes + 48 * 4 * 16383 * 32 * 7168)
     small = run("accelerate", batch=2)
     assert small.more["kv_at"] == "host"
     assert small.breakdown_ms["transfer_wait"] == pytest.approx(
-        (OPT.weight_bytes + 48 * 4 * 16383 * 2 * 7168) / GPU * 1e3)
+        (OPT.weight_bytes + 48 * 4 * 16383 * 2 * 7168) / GPU * 1e3
+    )
     # Nothing overlaps
     assert run("accelerate", batch=2, overlap=True).tpot_ms < small.tpot_ms
 
@@ -436,14 +475,27 @@ def by_track(view, layer=0):
     return found
 
 
-@pytest.mark.parametrize("model, batch, changes", [
-    (OPT, 32, {}), (OPT, 4, ALONE), (GROUPED, 16, {"attention__path__gb_s": 50.0})], ids=["inf2", "alone", "grouped"])
+@pytest.mark.parametrize(
+    "model, batch, changes",
+    [(OPT, 32, {}), (OPT, 4, ALONE), (GROUPED, 16, {"attention__path__gb_s": 50.0})],
+    ids=["inf2", "alone", "grouped"],
+)
 def test_timeline_of_a_step(model, batch, changes):
     system = ready(model, **{key.replace(".", "__"): value for key, value in changes.items()})
     view = system.timeline(model, context=16384, batch=batch)
     result = run(model=model, batch=batch, **changes)
-    layer_s = (result.tpot_ms - sum(result.breakdown_ms[name] for name in result.breakdown_ms if name in (
-        "embedding", "position_embedding", "final_norm", "lm_head"))) / model.layers * 1e-3
+    layer_s = (
+        (
+            result.tpot_ms
+            - sum(
+                result.breakdown_ms[name]
+                for name in result.breakdown_ms
+                if name in ("embedding", "position_embedding", "final_norm", "lm_head")
+            )
+        )
+        / model.layers
+        * 1e-3
+    )
     tracks = by_track(view)
     assert {"GPU", "links", "drive: P2P into DRAM", "accelerator: GEMV", "accelerator: softmax"} <= tracks.keys()
     assert max(span.end_s for spans in tracks.values() for span in spans) == pytest.approx(layer_s)
@@ -457,7 +509,7 @@ def test_timeline_of_a_step(model, batch, changes):
     stages = sorted(tracks["accelerator: GEMV"] + tracks["accelerator: softmax"], key=lambda span: span.start_s)
     queries = model.heads // model.kv_heads
     assert [span.name for span in stages] == ["scores", "softmax", "output"] * queries * len(loads)
-    for load, first in zip(loads, stages[::3 * queries], strict=True):
+    for load, first in zip(loads, stages[:: 3 * queries], strict=True):
         assert first.start_s >= load.end_s - 1e-9 and first.args["shard"] == load.args["shard"]
     last = max(span.end_s for span in stages)
     assert last - loads[0].start_s == pytest.approx(result.breakdown_ms["attention"] * 1e-3 / model.layers)
@@ -482,24 +534,39 @@ def test_timeline_as_a_file():
 # Refused -------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("system, changes, message", [
-    ("inf2", {"devices": 17}, r"^inf2: 17 drives: the links have ports for 1 to 16$"),
-    ("flexgen", {"devices": 0}, r"^flexgen: 0 drives: the links have ports for 1 to 16$"),
-    ("inf2", {"writeback.interval": 0}, r"^inf2: writeback\.interval must be at least 1 step, not 0$"),
-    ("inf2", {"writeback.interval": 1}, r"a write of 1 x 256 = 256 bytes is below the 512 of a direct write"),
-    ("inf2", {"weights": "host", "server.memory_gb": 50}, r"weights 'host': they need 59949080576 bytes, 50000000000 are"),
-    ("inf2", {"weights": "gpu"}, r"weights 'gpu': they need 59949080576 bytes, 42949672960 are there$"),
-    ("inf2", {"gpu.count": 2, "parallelism.tensor": 2}, r"^inf2: the links have one GPU, gpu\.count times nodes is 2$"),
-    ("inf2", {"drive.memory": "ddr4-2400"}, r"^inf2: drive\.memory: ddr4-2400 is no flash, it has no nPROG$"),
-    ("inf2", {"drive.dram": None}, r"^inf2: drive\.dram: the accelerator of a drive needs a DRAM$"),
-    ("inf2", {"links.edges.accelerator.name": "fpga"}, r"^inf2: links\.edges: unknown link 'accelerator'"),
-    ("inf2", {"links.edges.flash.count": 2}, r"^inf2: links\.edges: 'flash' must be below 'drive', once$"),
-    ("inf2", {"x_cache.most_percent": 101}, r"x_cache\.most_percent: input should be less than or equal to 100, not 101$"),
-    ("inf2", {"attention.path.gb_s": 0}, r"attention\.path\.gb_s: input should be greater than 0, not 0$"),
-    ("inf2", {"sequences.tflops": 0}, r"sequences\.tflops: input should be greater than 0"),
-    ("inf2", {"attention.accelerator": "inf3"}, r"unknown preset of inf2-accelerator 'inf3'"),
-    ("inf2", {"prices.drive_usd": -1}, r"prices\.drive_usd: input should be greater than or equal to 0"),
-])
+@pytest.mark.parametrize(
+    "system, changes, message",
+    [
+        ("inf2", {"devices": 17}, r"^inf2: 17 drives: the links have ports for 1 to 16$"),
+        ("flexgen", {"devices": 0}, r"^flexgen: 0 drives: the links have ports for 1 to 16$"),
+        ("inf2", {"writeback.interval": 0}, r"^inf2: writeback\.interval must be at least 1 step, not 0$"),
+        ("inf2", {"writeback.interval": 1}, r"a write of 1 x 256 = 256 bytes is below the 512 of a direct write"),
+        (
+            "inf2",
+            {"weights": "host", "server.memory_gb": 50},
+            r"weights 'host': they need 59949080576 bytes, 50000000000 are",
+        ),
+        ("inf2", {"weights": "gpu"}, r"weights 'gpu': they need 59949080576 bytes, 42949672960 are there$"),
+        (
+            "inf2",
+            {"gpu.count": 2, "parallelism.tensor": 2},
+            r"^inf2: the links have one GPU, gpu\.count times nodes is 2$",
+        ),
+        ("inf2", {"drive.memory": "ddr4-2400"}, r"^inf2: drive\.memory: ddr4-2400 is no flash, it has no nPROG$"),
+        ("inf2", {"drive.dram": None}, r"^inf2: drive\.dram: the accelerator of a drive needs a DRAM$"),
+        ("inf2", {"links.edges.accelerator.name": "fpga"}, r"^inf2: links\.edges: unknown link 'accelerator'"),
+        ("inf2", {"links.edges.flash.count": 2}, r"^inf2: links\.edges: 'flash' must be below 'drive', once$"),
+        (
+            "inf2",
+            {"x_cache.most_percent": 101},
+            r"x_cache\.most_percent: input should be less than or equal to 100, not 101$",
+        ),
+        ("inf2", {"attention.path.gb_s": 0}, r"attention\.path\.gb_s: input should be greater than 0, not 0$"),
+        ("inf2", {"sequences.tflops": 0}, r"sequences\.tflops: input should be greater than 0"),
+        ("inf2", {"attention.accelerator": "inf3"}, r"unknown preset of inf2-accelerator 'inf3'"),
+        ("inf2", {"prices.drive_usd": -1}, r"prices\.drive_usd: input should be greater than or equal to 0"),
+    ],
+)
 def test_settings_that_are_refused(system, changes, message):
     with pytest.raises(ConfigError, match=message) as error:
         run(system, **changes)
@@ -509,12 +576,18 @@ def test_settings_that_are_refused(system, changes, message):
 def test_batches_that_do_not_fit():
     """A drive of 4 TB holds 177 requests of 22.5 GB."""
     assert run(devices=1, batch=177).capacity.largest_batch == 177
-    with pytest.raises(ConfigError, match=r"opt-30b on inf2: batch 178 at context 16384 needs \d+ bytes .*, 1 drives have "
-                                          r"\d+ .*; the largest batch that fits is 177$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"opt-30b on inf2: batch 178 at context 16384 needs \d+ bytes .*, 1 drives have "
+        r"\d+ .*; the largest batch that fits is 177$",
+    ):
         run(devices=1, batch=178)
     # Four entries of each head of 32 requests have 176 MB
-    with pytest.raises(ConfigError, match=r"the 100000000 bytes of the host lack 76160768 for weights and the delayed "
-                                          r"write-back of batch 32$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"the 100000000 bytes of the host lack 76160768 for weights and the delayed "
+        r"write-back of batch 32$",
+    ):
         run(server__memory_gb=0.1)
     with pytest.raises(ConfigError, match="not even one request fits$"):
         run(devices=1, batch=1, context=1 << 22)
@@ -527,4 +600,5 @@ def test_served_steps_are_those_of_eval():
     assert served.kv_capacity_tokens == (2 * system.drive_bytes - OPT.weight_bytes) // OPT.kv_bytes_per_token // 16 * 16
     assert served.decode_seconds(np.array([100, 300])) == system.decode_step(OPT, 2, np.array([200])).total_s[0]
     assert served.prefill_seconds(np.array([100]), np.array([0])) == system.prompt_seconds(
-        OPT, np.array([100]), np.array([0]))
+        OPT, np.array([100]), np.array([0])
+    )

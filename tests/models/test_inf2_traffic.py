@@ -71,13 +71,20 @@ def test_two_steps_are_the_least_interval_of_256_bytes():
     assert WriteBack(1, 512).mean_bytes(block, 1) == 12 * 12288
 
 
-@pytest.mark.parametrize("interval, entry, message", [
-    (0, 256, "^the interval of delayed write-back must be at least 1 step, not 0$"),
-    (-3, 256, "^the interval of delayed write-back must be at least 1 step, not -3$"),
-    (1, 256, "^delayed write-back: a write of 1 x 256 = 256 bytes is below the 512 of a direct write; the least interval "
-             "is 2$"),
-    (3, 128, "the least interval is 4$"),
-])
+@pytest.mark.parametrize(
+    "interval, entry, message",
+    [
+        (0, 256, "^the interval of delayed write-back must be at least 1 step, not 0$"),
+        (-3, 256, "^the interval of delayed write-back must be at least 1 step, not -3$"),
+        (
+            1,
+            256,
+            "^delayed write-back: a write of 1 x 256 = 256 bytes is below the 512 of a direct write; the least interval "
+            "is 2$",
+        ),
+        (3, 128, "the least interval is 4$"),
+    ],
+)
 def test_intervals_that_are_refused(interval, entry, message):
     with pytest.raises(ConfigError, match=message):
         WriteBack(interval, entry)
@@ -95,9 +102,14 @@ def test_grouped_queries():
     block = Block.of(model)
     assert block == Block(8192, 8192, 1024)
     assert block.x_read(3, 101) == 4 * block.kv_read(3, 101)
-    assert block.near_storage(5).to_drives == 5 * 2 * (8192 + 2 * 1024) and block.near_storage(5).to_host == 5 * 2 * 8192
-    with pytest.raises(ConfigError, match=r"^llama-2-70b: no X-cache: an input has 16384 bytes a token, keys "
-                                          r"and values have 4096; 2 x kv_dim \(2048\) is below hidden_size \(8192\)$"):
+    assert (
+        block.near_storage(5).to_drives == 5 * 2 * (8192 + 2 * 1024) and block.near_storage(5).to_host == 5 * 2 * 8192
+    )
+    with pytest.raises(
+        ConfigError,
+        match=r"^llama-2-70b: no X-cache: an input has 16384 bytes a token, keys "
+        r"and values have 4096; 2 x kv_dim \(2048\) is below hidden_size \(8192\)$",
+    ):
         block.check_x_cache(model.name)
     for name in ("llama-2-7b", "llama-2-13b", *WIDTHS):
         Block.of(load_model(name)).check_x_cache(name)

@@ -20,14 +20,28 @@ def table(axes, us, kernel="k"):
 
 #: Records of a GPU with 1 TFLOPS and 1 GB/s, small enough to work by hand.
 SMALL = {
-    "schema": 1, "gpu": "G", "engine": "e 1", "number_format": "bfloat16", "peak_tflops": 1, "bandwidth_gb_s": 1,
-    "source": "a test", "notice": "none", "tables": {
-        "gemm": table({"m": [1, 3, 8]}, {"8 x 8": [10, 20, None], "8 x 16": [30, 60, 90], "16 x 8": [40, 50, 60],
-                                         "32 x 32": [200, 210, 220]}),
-        "attention_decode": table({"batch": [1, 4], "context": [2, 10, 20]},
-                                  {"4 x 2 x 8": [[1, 5, 10], [4, 20, None]]}),
-        "attention_prefill": table({"batch": [1, 2], "tokens": [1, 10, 100]}, {"4 x 2 x 8": [[1, 10, 500], [2, 20, 1000]]}),
-        "all_reduce": table({"elements": [128, 1024]}, {"2": [5, 12]})}}
+    "schema": 1,
+    "gpu": "G",
+    "engine": "e 1",
+    "number_format": "bfloat16",
+    "peak_tflops": 1,
+    "bandwidth_gb_s": 1,
+    "source": "a test",
+    "notice": "none",
+    "tables": {
+        "gemm": table(
+            {"m": [1, 3, 8]},
+            {"8 x 8": [10, 20, None], "8 x 16": [30, 60, 90], "16 x 8": [40, 50, 60], "32 x 32": [200, 210, 220]},
+        ),
+        "attention_decode": table(
+            {"batch": [1, 4], "context": [2, 10, 20]}, {"4 x 2 x 8": [[1, 5, 10], [4, 20, None]]}
+        ),
+        "attention_prefill": table(
+            {"batch": [1, 2], "tokens": [1, 10, 100]}, {"4 x 2 x 8": [[1, 10, 500], [2, 20, 1000]]}
+        ),
+        "all_reduce": table({"elements": [128, 1024]}, {"2": [5, 12]}),
+    },
+}
 
 
 def small(**changes):
@@ -42,24 +56,39 @@ class Nothing:
 # Interpolation -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("shape, us", [
-    ((16, 14336, 8192), 81.54689880655225), ((200, 14336, 8192), 86.84138243701234),
-    ((1000, 14336, 8192), 276.5615520099198), ((20, 28672, 8192), 159.58986193623892),
-    ((16, 32064, 8192), 186.42091334959008), ((300, 8192, 7168), 53.22200852022191)])
+@pytest.mark.parametrize(
+    "shape, us",
+    [
+        ((16, 14336, 8192), 81.54689880655225),
+        ((200, 14336, 8192), 86.84138243701234),
+        ((1000, 14336, 8192), 276.5615520099198),
+        ((20, 28672, 8192), 159.58986193623892),
+        ((16, 32064, 8192), 186.42091334959008),
+        ((300, 8192, 7168), 53.22200852022191),
+    ],
+)
 def test_products_in_between_equal_the_sources_engine(shape, us):
     """Values of aiconfigurator-core 0.12.0's compiled engine for h100_sxm, vllm 0.24.0; the records have five digits."""
     assert load_kernels("h100-sxm-vllm").gemm(*shape) * 1e6 == pytest.approx(us, rel=2e-5)
 
 
-@pytest.mark.parametrize("batch, context, us", [(16, 5000, 41.93793808614525), (20, 5000, 48.59210501551085),
-                                                (8, 3000, 17.54012514720671), (100, 300, 20.786958403429406)])
+@pytest.mark.parametrize(
+    "batch, context, us",
+    [
+        (16, 5000, 41.93793808614525),
+        (20, 5000, 48.59210501551085),
+        (8, 3000, 17.54012514720671),
+        (100, 300, 20.786958403429406),
+    ],
+)
 def test_attention_in_between_equals_the_sources_engine(batch, context, us):
     got = load_kernels("h100-sxm-vllm").decode_attention(batch, np.array([context]), 16, 2, 128)
     assert got * 1e6 == pytest.approx([us], rel=2e-5)
 
 
-@pytest.mark.parametrize("elements, us", [(24576, 5.069120079278946), (81920, 6.144719868898393),
-                                          (196608, 9.288159906864166)])
+@pytest.mark.parametrize(
+    "elements, us", [(24576, 5.069120079278946), (81920, 6.144719868898393), (196608, 9.288159906864166)]
+)
 def test_all_reduces_in_between_equal_the_sources_engine(elements, us):
     assert load_kernels("h100-sxm-vllm").all_reduce(elements, 4) * 1e6 == pytest.approx(us, rel=5e-5)
 
@@ -78,8 +107,11 @@ def test_points_by_hand():
 
 def test_a_matrix_in_between_has_the_share_of_the_bound_of_its_neighbours():
     """All four matrices reach the bound's half, so one in between does, whatever the weights."""
-    bound = {key: 2e-9 * (m * k + n * k + m * n) * 1e6 for m in (1,) for key, (n, k) in
-             {"8 x 8": (8, 8), "8 x 16": (8, 16), "16 x 8": (16, 8), "32 x 32": (32, 32)}.items()}
+    bound = {
+        key: 2e-9 * (m * k + n * k + m * n) * 1e6
+        for m in (1,)
+        for key, (n, k) in {"8 x 8": (8, 8), "8 x 16": (8, 16), "16 x 8": (16, 8), "32 x 32": (32, 32)}.items()
+    }
     gemm = table({"m": [1]}, {key: [2 * us] for key, us in bound.items()})
     kernels = small(tables=SMALL["tables"] | {"gemm": gemm})
     assert kernels.gemm(1, 12, 20) == pytest.approx(2 * 2e-9 * (20 + 12 * 20 + 12))
@@ -110,15 +142,23 @@ def test_longer_kernels_never_take_less_time_in_the_files():
 # Holes -------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("ask, message", [
-    (lambda k: k.gemm(5, 8, 8), "small: gemm with n x k = 8 x 8, m 5 has a hole there"),
-    (lambda k: k.gemm(1, 8, 64), "small: gemm with n x k = 8 x 64 lies beyond 8 x 8 to 32 x 32"),
-    (lambda k: k.decode_attention(1, np.array([21]), 4, 2, 8),
-     "heads x kv_heads x head_dim = 4 x 2 x 8, context 21 lies beyond 2 to 20"),
-    (lambda k: k.decode_attention(1, np.array([2]), 4, 4, 8), "4 x 4 x 8 was not measured; the nearest are 4 x 2 x 8"),
-    (lambda k: k.all_reduce(64, 2), "all_reduce with gpus = 2, elements 64 lies beyond 128 to 1024"),
-    (lambda k: k.all_reduce(128, 8), "gpus = 8 was not measured"),
-])
+@pytest.mark.parametrize(
+    "ask, message",
+    [
+        (lambda k: k.gemm(5, 8, 8), "small: gemm with n x k = 8 x 8, m 5 has a hole there"),
+        (lambda k: k.gemm(1, 8, 64), "small: gemm with n x k = 8 x 64 lies beyond 8 x 8 to 32 x 32"),
+        (
+            lambda k: k.decode_attention(1, np.array([21]), 4, 2, 8),
+            "heads x kv_heads x head_dim = 4 x 2 x 8, context 21 lies beyond 2 to 20",
+        ),
+        (
+            lambda k: k.decode_attention(1, np.array([2]), 4, 4, 8),
+            "4 x 4 x 8 was not measured; the nearest are 4 x 2 x 8",
+        ),
+        (lambda k: k.all_reduce(64, 2), "all_reduce with gpus = 2, elements 64 lies beyond 128 to 1024"),
+        (lambda k: k.all_reduce(128, 8), "gpus = 8 was not measured"),
+    ],
+)
 def test_beyond_the_measured_points_is_an_error(ask, message):
     with pytest.raises(KernelGap) as error:
         ask(small())
@@ -133,24 +173,28 @@ def test_requests_beyond_the_measured_batch_run_in_several_calls():
     assert kernels.decode_attention(3, np.array([10, 15, 20]), 4, 2, 8) * 1e6 == pytest.approx([15, 3 * 7.5, 30])
     hole = {"4 x 2 x 8": [[1, None, 10], [4, 20, None]]}
     with pytest.raises(KernelGap, match="batch 2, context 5 has a hole there"):
-        small(tables=SMALL["tables"] | {"attention_decode": table({"batch": [1, 4], "context": [2, 10, 20]}, hole)}
-              ).decode_attention(2, np.array([2, 5]), 4, 2, 8)
+        small(
+            tables=SMALL["tables"] | {"attention_decode": table({"batch": [1, 4], "context": [2, 10, 20]}, hole)}
+        ).decode_attention(2, np.array([2, 5]), 4, 2, 8)
 
 
 def without_gemm(document):
     del document["tables"]["gemm"]
 
 
-@pytest.mark.parametrize("change, message", [
-    (lambda d: d["tables"]["gemm"]["axes"].update(m=[3, 1, 8]), "tables.gemm.axes.m must be ascending"),
-    (lambda d: d["tables"]["gemm"]["us"].update({"8 x 8": [1, 2]}), "tables.gemm.us['8 x 8'] must have 3 times"),
-    (lambda d: d["tables"]["gemm"]["us"].update({"8 x 8": [1, 2, -1]}), "greater than 0, or null, not -1"),
-    (lambda d: d["tables"]["gemm"]["us"].update({"8x8": [1, 2, 3]}), "a shape is n x k"),
-    (lambda d: d["tables"]["all_reduce"].update(axes={"bytes": [1, 2]}), "axes must be elements, not bytes"),
-    (lambda d: d["tables"].update(softmax=d["tables"]["gemm"]), "softmax"),
-    (lambda d: d.update(number_format="fp8"), "number_format"),
-    (lambda d: d.pop("notice"), "missing key 'notice'"),
-])
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        (lambda d: d["tables"]["gemm"]["axes"].update(m=[3, 1, 8]), "tables.gemm.axes.m must be ascending"),
+        (lambda d: d["tables"]["gemm"]["us"].update({"8 x 8": [1, 2]}), "tables.gemm.us['8 x 8'] must have 3 times"),
+        (lambda d: d["tables"]["gemm"]["us"].update({"8 x 8": [1, 2, -1]}), "greater than 0, or null, not -1"),
+        (lambda d: d["tables"]["gemm"]["us"].update({"8x8": [1, 2, 3]}), "a shape is n x k"),
+        (lambda d: d["tables"]["all_reduce"].update(axes={"bytes": [1, 2]}), "axes must be elements, not bytes"),
+        (lambda d: d["tables"].update(softmax=d["tables"]["gemm"]), "softmax"),
+        (lambda d: d.update(number_format="fp8"), "number_format"),
+        (lambda d: d.pop("notice"), "missing key 'notice'"),
+    ],
+)
 def test_a_wrong_file_is_one_line(tmp_path, change, message):
     document = json.loads(json.dumps(SMALL))
     change(document)
@@ -166,8 +210,11 @@ def test_a_wrong_file_is_one_line(tmp_path, change, message):
 
 def test_a_system_takes_the_measured_times():
     """Eight H100, TP 4, PP 2, micro-batches of 8: each operator as the records have it, gate and up as one product."""
-    system, model, kernels = load_system("gpu-only", {"gpu.rule": "measured"}), load_model("llama-3-70b"), \
-        load_kernels("h100-sxm-sglang")
+    system, model, kernels = (
+        load_system("gpu-only", {"gpu.rule": "measured"}),
+        load_model("llama-3-70b"),
+        load_kernels("h100-sxm-sglang"),
+    )
     layer = system.layer(model, MicroBatch(8, 16), np.array([4096, 5000]))
     assert layer["qkv"].time_s == kernels.gemm(8, 2560, 8192)
     assert layer["ffn_gate"].time_s + layer["ffn_up"].time_s == kernels.gemm(8, 14336, 8192)
@@ -185,8 +232,10 @@ def test_a_result_names_its_kernel_records():
     assert done.records == ["kernels h100-sxm-vllm"] and done.gpu_rule == "measured"
     assert done.tools["kernels h100-sxm-vllm"]["engine"] == "vllm 0.24.0"
     assert any("vllm 0.24.0 on NVIDIA H100 80GB HBM3" in line for line in done.assumptions)
-    assert load_system("gpu-only").evaluate(load_model("llama-3-70b"), context=4096, batch=16,
-                                            records=Nothing()).records == []
+    assert (
+        load_system("gpu-only").evaluate(load_model("llama-3-70b"), context=4096, batch=16, records=Nothing()).records
+        == []
+    )
 
 
 def test_records_of_a_users_own_file(tmp_path):
@@ -196,17 +245,21 @@ def test_records_of_a_users_own_file(tmp_path):
     from bankside.constraints.systems import FILES as SYSTEMS
 
     system = tmp_path / "mine.yaml"
-    system.write_text(SYSTEMS["gpu-only"].read_text().replace("kernels: h100-sxm-sglang",
-                                                              "rule: measured\n  kernels: mine.json"))
+    system.write_text(
+        SYSTEMS["gpu-only"].read_text().replace("kernels: h100-sxm-sglang", "rule: measured\n  kernels: mine.json")
+    )
     assert load_system(system).roofline.kernels.file.engine == "mine 2"
 
 
-@pytest.mark.parametrize("model, changes, message", [
-    ("llama-3-70b", {"parallelism.tensor": 1, "parallelism.pipeline": 8}, None),
-    ("qwen1.5-72b", {}, None),
-    ("qwen1.5-72b", {"gpu.kernels": "h100-sxm-vllm"}, "16 x 16 x 128 was not measured"),
-    ("gpt-13b", {}, "was not measured"),
-])
+@pytest.mark.parametrize(
+    "model, changes, message",
+    [
+        ("llama-3-70b", {"parallelism.tensor": 1, "parallelism.pipeline": 8}, None),
+        ("qwen1.5-72b", {}, None),
+        ("qwen1.5-72b", {"gpu.kernels": "h100-sxm-vllm"}, "16 x 16 x 128 was not measured"),
+        ("gpt-13b", {}, "was not measured"),
+    ],
+)
 def test_a_model_without_measured_shapes_is_one_line(model, changes, message):
     system = load_system("gpu-only", {"gpu.rule": "measured", **changes})
     if message is None:
@@ -255,8 +308,12 @@ def test_timed_runs(tmp_path):
     path = tmp_path / "runs.yaml"
     path.write_text(RUNS)
     runs = read_runs(path)
-    assert runs == [Run("llama-2-7b", 1, 1, 42.969), Run("llama-2-13b", 2, 1, 51.468), Run("llama-2-70b", 4, 1, 127.06),
-                    Run("llama-2-70b", 4, 128, 511.3)]
+    assert runs == [
+        Run("llama-2-7b", 1, 1, 42.969),
+        Run("llama-2-13b", 2, 1, 51.468),
+        Run("llama-2-70b", 4, 1, 127.06),
+        Run("llama-2-70b", 4, 128, 511.3),
+    ]
     one, two, *_ = compare_runs(load_system("gpu-a100"), runs[:2], Nothing())
     measured = one["rules"]["measured"]
     assert measured["share_of_measured"] == pytest.approx((measured["prefill_s"] + measured["decode_s"]) / 42.969)
@@ -266,13 +323,16 @@ def test_timed_runs(tmp_path):
     assert "20 x 20 x 128 was not measured" in two["rules"]["measured"]["why"]
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("cent_gpu_measured:", "cent:", "missing key 'cent_gpu_measured'"),
-    ("[42.969, 1]", "[42.969]", "latency_s_batch1"),
-    ("{1: 127.06", "{one: 127.06", "a key is a batch, not 'one'"),
-    ("[42.969, 1]", "[0.0, 1]", "seconds and GPUs must be greater than 0"),
-    ("Llama2-7B", "Llama9-7B", "unknown model 'llama-9-7b'"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("cent_gpu_measured:", "cent:", "missing key 'cent_gpu_measured'"),
+        ("[42.969, 1]", "[42.969]", "latency_s_batch1"),
+        ("{1: 127.06", "{one: 127.06", "a key is a batch, not 'one'"),
+        ("[42.969, 1]", "[0.0, 1]", "seconds and GPUs must be greater than 0"),
+        ("Llama2-7B", "Llama9-7B", "unknown model 'llama-9-7b'"),
+    ],
+)
 def test_a_file_of_another_layout_is_one_line(tmp_path, old, new, message):
     path = tmp_path / "runs.yaml"
     path.write_text(RUNS.replace(old, new))

@@ -12,9 +12,19 @@ from bankside.models.llm import embedding_operators, head_operators, layer_opera
 
 
 def card(**changes):
-    return {"model_type": "llama", "hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32,
-            "num_key_value_heads": 8, "intermediate_size": 14336, "vocab_size": 128256, "torch_dtype": "bfloat16",
-            "max_position_embeddings": 8192, "tie_word_embeddings": False, **changes}
+    return {
+        "model_type": "llama",
+        "hidden_size": 4096,
+        "num_hidden_layers": 32,
+        "num_attention_heads": 32,
+        "num_key_value_heads": 8,
+        "intermediate_size": 14336,
+        "vocab_size": 128256,
+        "torch_dtype": "bfloat16",
+        "max_position_embeddings": 8192,
+        "tie_word_embeddings": False,
+        **changes,
+    }
 
 
 def write(tmp_path, value, name="config.json"):
@@ -24,11 +34,21 @@ def write(tmp_path, value, name="config.json"):
 
 
 # Parameter counts of the published checkpoints (their safetensors indices and model cards), biases and norms included.
-@pytest.mark.parametrize("name, parameters", [
-    ("llama-3-8b", 8_030_261_248), ("llama-3-70b", 70_553_706_496), ("llama-2-7b", 6_738_415_616),
-    ("llama-2-13b", 13_015_864_320), ("llama-2-70b", 68_976_648_192), ("mistral-7b", 7_241_732_096),
-    ("qwen2.5-32b", 32_763_876_352), ("opt-6.7b", 6_658_473_984), ("gpt2-xl", 1_557_611_200),
-    ("mpt-7b-storywriter", 6_649_286_656)])
+@pytest.mark.parametrize(
+    "name, parameters",
+    [
+        ("llama-3-8b", 8_030_261_248),
+        ("llama-3-70b", 70_553_706_496),
+        ("llama-2-7b", 6_738_415_616),
+        ("llama-2-13b", 13_015_864_320),
+        ("llama-2-70b", 68_976_648_192),
+        ("mistral-7b", 7_241_732_096),
+        ("qwen2.5-32b", 32_763_876_352),
+        ("opt-6.7b", 6_658_473_984),
+        ("gpt2-xl", 1_557_611_200),
+        ("mpt-7b-storywriter", 6_649_286_656),
+    ],
+)
 def test_parameters_of_published_checkpoints(name, parameters):
     model = load_model(name)
     assert model.parameters == parameters
@@ -36,8 +56,18 @@ def test_parameters_of_published_checkpoints(name, parameters):
 
 
 # Billions, as Table 1 of Narayanan et al. (SC 2021), the GPT-3 paper and the LLaMA paper print them.
-@pytest.mark.parametrize("name, billions", [("mt-76b", 76.1), ("mt-146b", 145.6), ("mt-310b", 310.1), ("mt-530b", 529.6),
-                                            ("mt-1008b", 1008.0), ("gpt-175b", 174.6), ("llama-65b", 65.3)])
+@pytest.mark.parametrize(
+    "name, billions",
+    [
+        ("mt-76b", 76.1),
+        ("mt-146b", 145.6),
+        ("mt-310b", 310.1),
+        ("mt-530b", 529.6),
+        ("mt-1008b", 1008.0),
+        ("gpt-175b", 174.6),
+        ("llama-65b", 65.3),
+    ],
+)
 def test_parameters_of_published_tables(name, billions):
     assert round(load_model(name).parameters / 1e9, 1) == billions
 
@@ -49,18 +79,38 @@ def test_elements_of_a_byte(tmp_path):
 
 
 # 2 (K, V) x layers x key/value heads x head dimension x 2 bytes
-@pytest.mark.parametrize("name, kib", [("llama-3-70b", 320), ("opt-175b", 4608), ("llama-2-7b", 512),
-                                       ("llama-3-8b", 128), ("opt-66b", 2304), ("qwen2.5-32b", 256)])
+@pytest.mark.parametrize(
+    "name, kib",
+    [
+        ("llama-3-70b", 320),
+        ("opt-175b", 4608),
+        ("llama-2-7b", 512),
+        ("llama-3-8b", 128),
+        ("opt-66b", 2304),
+        ("qwen2.5-32b", 256),
+    ],
+)
 def test_kv_bytes_per_token(name, kib):
     assert load_model(name).kv_bytes_per_token == kib * 1024
 
 
 def test_llama_3_70b():
     model = load_model("llama-3-70b")
-    assert (model.layers, model.hidden_size, model.heads, model.kv_heads, model.head_dim, model.group) == \
-        (80, 8192, 64, 8, 128, 8)
-    assert (model.intermediate_size, model.vocab_size, model.max_context, model.gated, model.dtype) == \
-        (28672, 128256, 8192, True, "bfloat16")
+    assert (model.layers, model.hidden_size, model.heads, model.kv_heads, model.head_dim, model.group) == (
+        80,
+        8192,
+        64,
+        8,
+        128,
+        8,
+    )
+    assert (model.intermediate_size, model.vocab_size, model.max_context, model.gated, model.dtype) == (
+        28672,
+        128256,
+        8192,
+        True,
+        "bfloat16",
+    )
 
 
 def test_every_builtin_model_loads_and_says_its_size():
@@ -87,13 +137,20 @@ def test_a_name_with_a_slash_is_a_path(tmp_path, monkeypatch):
             load_model(name)
     with pytest.raises(ConfigError, match=r"^models/llama-2-7b/config\.json: no such file or directory$"):
         load_model("models/llama-2-7b")
-    (tmp_path / "llama-2-7b").write_text("{}")      # a bare name is the built-in model
+    (tmp_path / "llama-2-7b").write_text("{}")  # a bare name is the built-in model
     assert load_model("llama-2-7b").layers == 32
 
 
-@pytest.mark.parametrize("kinds, window", [
-    (["full_attention"] * 2, None), (["sliding_attention"] * 2, 64), (["full_attention", "sliding_attention"], "different"),
-    (["other"], "unknown layer type 'other'"), ("full_attention", "must be a list")])
+@pytest.mark.parametrize(
+    "kinds, window",
+    [
+        (["full_attention"] * 2, None),
+        (["sliding_attention"] * 2, 64),
+        (["full_attention", "sliding_attention"], "different"),
+        (["other"], "unknown layer type 'other'"),
+        ("full_attention", "must be a list"),
+    ],
+)
 def test_windows_by_layer(tmp_path, kinds, window):
     """Layers that differ are refused: a window of some is none of all."""
     path = write(tmp_path, card(model_type="mistral", sliding_window=64, layer_types=kinds))
@@ -135,9 +192,18 @@ def test_model_type_from_architecture(tmp_path):
 
 def test_opt_with_narrow_embedding(tmp_path):
     """OPT-350M projects between 512 and 1024, has its norms behind, and 331 million parameters."""
-    values = {"model_type": "opt", "hidden_size": 1024, "num_hidden_layers": 24, "num_attention_heads": 16,
-              "ffn_dim": 4096, "vocab_size": 50272, "max_position_embeddings": 2048, "word_embed_proj_dim": 512,
-              "do_layer_norm_before": False, "torch_dtype": "float16"}
+    values = {
+        "model_type": "opt",
+        "hidden_size": 1024,
+        "num_hidden_layers": 24,
+        "num_attention_heads": 16,
+        "ffn_dim": 4096,
+        "vocab_size": 50272,
+        "max_position_embeddings": 2048,
+        "word_embed_proj_dim": 512,
+        "do_layer_norm_before": False,
+        "torch_dtype": "float16",
+    }
     model = load_model(write(tmp_path, values))
     assert model.parameters == 331_196_416
     names = [op.name for op in embedding_operators(model, 1) + head_operators(model, 1)]
@@ -147,26 +213,29 @@ def test_opt_with_narrow_embedding(tmp_path):
 # Errors --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("content, message", [
-    ({"name": "x", "version": 1}, r"not a model's config\.json: no key 'model_type'; found name, version$"),
-    ({}, r"not a model's config\.json: no key 'model_type'; found no key$"),
-    ([1, 2], r"not a model's config\.json: a list of keys and values is needed, not list$"),
-    ("{\n  \"a\": 1,\n}", r"config\.json:[23]: not valid JSON: "),
-    ("", r"config\.json:1: not valid JSON: expecting value$"),
-    (card(model_type="lama"), r"config\.json:2: unknown model_type 'lama'; did you mean 'llama'\?"),
-    (card(hidden_size=None, hiden_size=4096), r"'llama' needs key 'hidden_size' \(did you mean 'hiden_size'\?\);"),
-    (card(num_hidden_layers="32"), r"config\.json:4: num_hidden_layers must be a positive whole number, not '32'$"),
-    (card(num_hidden_layers=True), r"num_hidden_layers must be a positive whole number, not True$"),
-    (card(vocab_size=-5), r"vocab_size must be a positive whole number, not -5$"),
-    (card(num_attention_heads=33), r"4096 is not a multiple of num_attention_heads 33, and there is no head_dim$"),
-    (card(num_key_value_heads=5), r"32 attention heads can't share 5 key/value heads evenly$"),
-    (card(torch_dtype="bfloat61"), r"unknown torch_dtype 'bfloat61'; did you mean 'bfloat16'\?"),
-    (card(num_local_experts=8), r"key 'num_local_experts': mixture-of-experts models are not supported$"),
-    (card(quantization_config={"bits": 4}), r"key 'quantization_config': quantised weights are not supported$"),
-    (card(model_type="qwen2", use_sliding_window=True), r"use_sliding_window is not supported$"),
-    (card(tie_word_embeddings="no"), r"tie_word_embeddings must be true or false, not 'no'$"),
-    (card(hidden_size=1 << 30, head_dim=128), r"hidden_size: Input should be less than or equal to 16777216$"),
-])
+@pytest.mark.parametrize(
+    "content, message",
+    [
+        ({"name": "x", "version": 1}, r"not a model's config\.json: no key 'model_type'; found name, version$"),
+        ({}, r"not a model's config\.json: no key 'model_type'; found no key$"),
+        ([1, 2], r"not a model's config\.json: a list of keys and values is needed, not list$"),
+        ('{\n  "a": 1,\n}', r"config\.json:[23]: not valid JSON: "),
+        ("", r"config\.json:1: not valid JSON: expecting value$"),
+        (card(model_type="lama"), r"config\.json:2: unknown model_type 'lama'; did you mean 'llama'\?"),
+        (card(hidden_size=None, hiden_size=4096), r"'llama' needs key 'hidden_size' \(did you mean 'hiden_size'\?\);"),
+        (card(num_hidden_layers="32"), r"config\.json:4: num_hidden_layers must be a positive whole number, not '32'$"),
+        (card(num_hidden_layers=True), r"num_hidden_layers must be a positive whole number, not True$"),
+        (card(vocab_size=-5), r"vocab_size must be a positive whole number, not -5$"),
+        (card(num_attention_heads=33), r"4096 is not a multiple of num_attention_heads 33, and there is no head_dim$"),
+        (card(num_key_value_heads=5), r"32 attention heads can't share 5 key/value heads evenly$"),
+        (card(torch_dtype="bfloat61"), r"unknown torch_dtype 'bfloat61'; did you mean 'bfloat16'\?"),
+        (card(num_local_experts=8), r"key 'num_local_experts': mixture-of-experts models are not supported$"),
+        (card(quantization_config={"bits": 4}), r"key 'quantization_config': quantised weights are not supported$"),
+        (card(model_type="qwen2", use_sliding_window=True), r"use_sliding_window is not supported$"),
+        (card(tie_word_embeddings="no"), r"tie_word_embeddings must be true or false, not 'no'$"),
+        (card(hidden_size=1 << 30, head_dim=128), r"hidden_size: Input should be less than or equal to 16777216$"),
+    ],
+)
 def test_what_is_not_a_model_is_told_in_one_line(tmp_path, content, message):
     path = write(tmp_path, content)
     with pytest.raises(ConfigError, match=message) as error:
@@ -203,9 +272,20 @@ def test_weights_of_the_operators_are_those_of_the_model(name, tp):
 def test_operators_of_llama_3_70b_by_hand():
     """Batch 16, context 4096, 4 devices: 16 query and 2 key/value heads on each."""
     ops = {op.name: op for op in layer_operators(load_model("llama-3-70b"), 16, 4096, 4)}
-    assert list(ops) == ["attention_norm", "qkv", "attention_score", "attention_context", "out_projection",
-                         "attention_allreduce", "ffn_norm", "ffn_gate", "ffn_up", "ffn_activation", "ffn_down",
-                         "ffn_allreduce"]
+    assert list(ops) == [
+        "attention_norm",
+        "qkv",
+        "attention_score",
+        "attention_context",
+        "out_projection",
+        "attention_allreduce",
+        "ffn_norm",
+        "ffn_gate",
+        "ffn_up",
+        "ffn_activation",
+        "ffn_down",
+        "ffn_allreduce",
+    ]
     assert (ops["qkv"].m, ops["qkv"].n, ops["qkv"].k) == (16, (16 + 2 + 2) * 128, 8192)
     assert (ops["out_projection"].n, ops["out_projection"].k) == (8192, 16 * 128)
     assert (ops["ffn_gate"].n, ops["ffn_gate"].k) == (28672 // 4, 8192)
@@ -243,9 +323,13 @@ def test_context_may_be_an_array():
             assert np.broadcast_to(op.flops, 3)[number] == one.flops
 
 
-@pytest.mark.parametrize("tp, message", [
-    (3, r"^tensor parallelism of 3 does not divide the model's 64 attention heads$"),
-    (128, r"^tensor parallelism of 128 does not divide the model's 64 attention heads$")])
+@pytest.mark.parametrize(
+    "tp, message",
+    [
+        (3, r"^tensor parallelism of 3 does not divide the model's 64 attention heads$"),
+        (128, r"^tensor parallelism of 128 does not divide the model's 64 attention heads$"),
+    ],
+)
 def test_model_that_does_not_split(tp, message):
     with pytest.raises(ConfigError, match=message):
         layer_operators(load_model("llama-3-70b"), 1, 1, tp)

@@ -38,8 +38,16 @@ def timers():
 # Places ------------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("partition,heads,dim,tokens", [
-    ("token", 32, 128, 700), ("token", 3, 128, 5000), ("token", 16, 64, 300), ("head", 40, 128, 700), ("head", 5, 64, 300)])
+@pytest.mark.parametrize(
+    "partition,heads,dim,tokens",
+    [
+        ("token", 32, 128, 700),
+        ("token", 3, 128, 5000),
+        ("token", 16, 64, 300),
+        ("head", 40, 128, 700),
+        ("head", 5, 64, 300),
+    ],
+)
 def test_keys_have_places_of_their_own(partition, heads, dim, tokens):
     score = Score(MODULE, partition, tokens, dim, heads=heads)
     places = [score.place(token, head) for token in range(tokens) for head in range(heads)]
@@ -50,12 +58,20 @@ def test_keys_have_places_of_their_own(partition, heads, dim, tokens):
     assert max(rows) < score.rows * (-(-heads // 16) if partition == "head" else 1)
     if partition == "head":  # each head in one channel
         assert all(len({score.place(t, h)[0] for t in range(tokens)}) == 1 for h in range(heads))
-    else:                    # 256 tokens in a row step, one in each bank
+    else:  # 256 tokens in a row step, one in each bank
         assert len({score.place(t, 1)[:2] for t in range(256)}) == 256
 
 
-@pytest.mark.parametrize("partition,heads,dim,run", [("token", 6, 128, 1024), ("token", 8, 128, 128), ("token", 3, 64, 256),
-                                                     ("token", 2, 256, 1024), ("head", 18, 128, 1024)])
+@pytest.mark.parametrize(
+    "partition,heads,dim,run",
+    [
+        ("token", 6, 128, 1024),
+        ("token", 8, 128, 128),
+        ("token", 3, 64, 256),
+        ("token", 2, 256, 1024),
+        ("head", 18, 128, 1024),
+    ],
+)
 def test_values_have_places_of_their_own(partition, heads, dim, run):
     context = Context(MODULE, partition, 2500, dim, heads=heads, run=run)
     tokens = [*range(0, 2500, 61), *range(1016, 1032)]
@@ -70,7 +86,7 @@ def test_values_have_places_of_their_own(partition, heads, dim, run):
 @st.composite
 def operators(draw):
     """A score and a context of a request in a small module, at any base."""
-    size = draw(st.sampled_from([2, 4]))            # as many lanes as banks: a result of each bank is a register
+    size = draw(st.sampled_from([2, 4]))  # as many lanes as banks: a result of each bank is a register
     module = Module(draw(st.integers(1, 4)), size, size, size * draw(st.sampled_from([2, 4, 8])), 1 << 10)
     dim, run = (size * draw(st.integers(1, module.columns)) for _ in range(2))
     shape = draw(st.sampled_from(["head", "token"])), draw(st.integers(1, 60)), dim
@@ -187,15 +203,19 @@ def test_programs_are_timed_by_the_engine(timers):
         timed = timer.time(context)
         assert timed.cycles == machine.time(own).cycles
         assert timed.seconds == pytest.approx(timed.cycles * 0.5e-9)
-        assert timed.commands["WRGB"] == 64 * 16       # each channel got 64
+        assert timed.commands["WRGB"] == 64 * 16  # each channel got 64
         assert timed.energy_pj["io"] == 32 * 44 * (64 * 16 + 16 + 16)
 
 
 def test_what_two_sets_of_buffers_gain(timers):
     """Shapes of Qwen1.5-7B at 16384 tokens; figures of the documentation."""
     gains = []
-    for op in (Score(MODULE, "token", 16384, heads=32), Context(MODULE, "token", 16384, heads=32),
-               Gemv(MODULE, 4096, 11008), Gemv(MODULE, 11008, 4096)):
+    for op in (
+        Score(MODULE, "token", 16384, heads=32),
+        Context(MODULE, "token", 16384, heads=32),
+        Gemv(MODULE, 4096, 11008),
+        Gemv(MODULE, 11008, 4096),
+    ):
         one, two = (timer.time(replace(op, double=timer.ping_pong)).cycles for timer in timers)
         gains.append(1 - two / one)
     assert np.round(gains, 3).tolist() == [0.346, 0.476, 0.21, 0.213]
@@ -206,8 +226,10 @@ def test_a_head_after_the_other():
     rng = np.random.default_rng(1)
     for turns in (1, 2, 3, 7):
         score, softmax, context = rng.random(3)
-        order = sorted([(("s", i), (2 * i, 0)) for i in range(turns)] + [(("c", i), (2 * i + 2, 1)) for i in range(turns)],
-                       key=lambda entry: entry[1])
+        order = sorted(
+            [(("s", i), (2 * i, 0)) for i in range(turns)] + [(("c", i), (2 * i + 2, 1)) for i in range(turns)],
+            key=lambda entry: entry[1],
+        )
         channel, hub, done = 0.0, 0.0, {}
         for (kind, i), _ in order:
             if kind == "s":
@@ -216,7 +238,9 @@ def test_a_head_after_the_other():
             else:
                 channel = max(channel, done[i]) + context
         assert pipelined(turns, score, softmax, context) == pytest.approx(channel)
-    assert pipelined(5, 1.0, 0.5, 2.0) == 5 * 3.0     # hidden, but for nothing: the next head's score is before the context
+    assert (
+        pipelined(5, 1.0, 0.5, 2.0) == 5 * 3.0
+    )  # hidden, but for nothing: the next head's score is before the context
     assert pipelined(1, 1.0, 0.5, 2.0) == 3.5
 
 
@@ -228,9 +252,17 @@ def test_a_step_is_the_sum_of_its_parts(module_records):
         assert result.throughput_tok_s == pytest.approx(20 / result.tpot_ms * 1e3)
         system = load_system(name)
         system.prepare(model, module_records, False)
-        assert result.tpot_ms == pytest.approx(1e3 * np.mean([
-            system.choose(model, 20, 5001)[0] / system.stage_seconds(model, result.parallelism["micro_batch"], 5001)
-            * system.stage_seconds(model, result.parallelism["micro_batch"], t) for t in (5000, 5001, 5002)]))
+        assert result.tpot_ms == pytest.approx(
+            1e3
+            * np.mean(
+                [
+                    system.choose(model, 20, 5001)[0]
+                    / system.stage_seconds(model, result.parallelism["micro_batch"], 5001)
+                    * system.stage_seconds(model, result.parallelism["micro_batch"], t)
+                    for t in (5000, 5001, 5002)
+                ]
+            )
+        )
         energy = sum(v for v in result.energy_breakdown_mj.values() if not isinstance(v, str))
         assert energy == pytest.approx(result.energy_mj_per_token)
 
@@ -260,8 +292,10 @@ def test_bubbles(module_records):
 def test_each_technique_helps_where_heads_are_few(feature, module_records):
     model = load_model("qwen1.5-72b")
     overrides = {f"features.{name}": False for name in ("token_parallel", "lazy_allocation", "ping_pong")}
-    base, own = (evaluate("lol-pim", model, context=16384, batch=8, records=module_records, overrides=overrides | change)
-                 for change in ({}, {f"features.{feature}": True}))
+    base, own = (
+        evaluate("lol-pim", model, context=16384, batch=8, records=module_records, overrides=overrides | change)
+        for change in ({}, {f"features.{feature}": True})
+    )
     assert own.tpot_ms < base.tpot_ms
 
 
@@ -270,9 +304,12 @@ def test_contexts_of_their_own(module_records):
     system, model = load_system("lol-pim"), load_model("qwen1.5-7b")
     system.prepare(model, module_records, False)
     even = system.step_seconds(model, np.full(16, 8192))
-    assert even == pytest.approx(evaluate("lol-pim", model, context=8192, batch=16, records=module_records).tpot_ms * 1e-3)
+    assert even == pytest.approx(
+        evaluate("lol-pim", model, context=8192, batch=16, records=module_records).tpot_ms * 1e-3
+    )
     assert system.step_seconds(model, np.r_[np.full(15, 8192), 16384]) == pytest.approx(
-        system.step_seconds(model, np.full(16, 16384)))
+        system.step_seconds(model, np.full(16, 16384))
+    )
 
 
 def test_a_step_of_the_pipeline_takes_its_longest_stage(module_records):
@@ -283,7 +320,7 @@ def test_a_step_of_the_pipeline_takes_its_longest_stage(module_records):
     system.prepare(model, module_records, False)
     stages = 16
     for batch in (4, 16, 20, 37):
-        contexts = 1024 * np.r_[np.random.default_rng(batch).integers(1, 4, batch - 3), 1, 1, 4]   # on the grid
+        contexts = 1024 * np.r_[np.random.default_rng(batch).integers(1, 4, batch - 3), 1, 1, 4]  # on the grid
         slots = [system.stage_seconds(model, 1, int(tokens)) for tokens in contexts]
         slots += [0.0] * (stages - batch)
         shifts = [max(slots[(first + n) % len(slots)] for n in range(stages)) for first in range(len(slots))]
@@ -324,8 +361,12 @@ def test_modules_that_share_a_head_split_its_matrices(module_records):
     system, model = shared(module_records)
     assert system.sharing(model) == 4 and system.heads(model) == (1, 1)
     assert {name: (gemv.inputs, gemv.outputs) for name, gemv in system.gemvs(model)} == {
-        "qkv": (4096, 96), "out_projection": (32, 4096), "ffn_gate": (4096, 86), "ffn_up": (4096, 86),
-        "ffn_down": (86, 4096)}
+        "qkv": (4096, 96),
+        "out_projection": (32, 4096),
+        "ffn_gate": (4096, 86),
+        "ffn_up": (4096, 86),
+        "ffn_down": (86, 4096),
+    }
     one = load_system("lol-pim", {"parallelism.tensor": 32, "parallelism.pipeline": 4})
     assert one.sharing(model) == 1 and dict(one.gemvs(model))["qkv"].outputs == 384
     assert system.sharing(load_model("llama-3.1-70b")) == 2 and system.heads(load_model("llama-3.1-70b")) == (1, 1)
@@ -360,11 +401,16 @@ def test_a_head_on_several_nodes_uses_their_links(module_records):
 
 def test_the_fullest_module_of_a_head_decides_the_room(module_records):
     system, model = shared(module_records)
-    one = 16384 * 2 * 128 * 2 * 32                                   # K and V of a head, all layers
-    assert [system.capacity(model, 16384, batch, 1).kv_bytes_per_device for batch in (4, 5, 8)] == [one, 2 * one, 2 * one]
+    one = 16384 * 2 * 128 * 2 * 32  # K and V of a head, all layers
+    assert [system.capacity(model, 16384, batch, 1).kv_bytes_per_device for batch in (4, 5, 8)] == [
+        one,
+        2 * one,
+        2 * one,
+    ]
     largest = system.capacity(model, 16384, 1, 1).largest_batch
     assert largest % 4 == 0 and largest == 4 * (
-        ((8 << 30) - system.capacity(model, 16384, 1, 1).weight_bytes_per_device) // one)
+        ((8 << 30) - system.capacity(model, 16384, 1, 1).weight_bytes_per_device) // one
+    )
 
 
 def test_the_slowest_module_of_a_head_decides_the_step(module_records):
@@ -381,11 +427,18 @@ def test_the_slowest_module_of_a_head_decides_the_step(module_records):
 
 def test_idle_modules_are_told(module_records):
     model = load_model("qwen1.5-7b")
-    for batch, note in ((2, "2 requests of a micro-batch on the 4 modules that share a head: 2 of 4 modules have none"),
-                        (6, "6 requests of a micro-batch on the 4 modules that share a head: 2 of 4 modules have one "
-                            "less")):
-        result = evaluate("lol-pim", model, context=4096, batch=batch, records=module_records,
-                          overrides=SHARED | {"parallelism.micro_batch": batch})
+    for batch, note in (
+        (2, "2 requests of a micro-batch on the 4 modules that share a head: 2 of 4 modules have none"),
+        (6, "6 requests of a micro-batch on the 4 modules that share a head: 2 of 4 modules have one less"),
+    ):
+        result = evaluate(
+            "lol-pim",
+            model,
+            context=4096,
+            batch=batch,
+            records=module_records,
+            overrides=SHARED | {"parallelism.micro_batch": batch},
+        )
         assert note in result.notes and result.attention["modules_per_head"] == 4
     full = evaluate("lol-pim", model, context=4096, batch=8, records=module_records, overrides=SHARED)
     assert not any("share a head" in note for note in full.notes)
@@ -394,7 +447,7 @@ def test_idle_modules_are_told(module_records):
 def test_splits_go_beyond_the_heads():
     system = load_system("aimx-pim").sized(1024)
     assert [one.tp for one in system.splits(load_model("qwen1.5-7b"))] == [4, 8, 16, 32, 64, 128]
-    assert [one.tp for one in system.splits(load_model("qwen1.5-14b"))] == [4, 8]     # 40 heads
+    assert [one.tp for one in system.splits(load_model("qwen1.5-14b"))] == [4, 8]  # 40 heads
     assert [one.tp for one in system.splits(load_model("llama-3.1-70b"))] == [2, 4, 8, 16, 32, 64, 128]
 
 
@@ -405,7 +458,7 @@ def test_chunks_come_with_tokens():
     allocator = Allocator(4, 256)
     assert allocator.grow(1, 300) and allocator.grow(2, 256)
     assert allocator.grow(1, 512) and allocator.table[1] == [0, 1] and not allocator.grow(3, 257)
-    assert allocator.grow(1, 513) and allocator.table[1] == [0, 1, 3]   # not one after the other
+    assert allocator.grow(1, 513) and allocator.table[1] == [0, 1, 3]  # not one after the other
     assert not allocator.grow(2, 257) and allocator.table[2] == [2]
     allocator.release(1)
     assert allocator.grow(2, 257) and sorted(allocator.free + allocator.table[2]) == [0, 1, 2, 3]
@@ -414,22 +467,25 @@ def test_chunks_come_with_tokens():
 def test_room_is_counted_in_rows():
     system, model = load_system("lol-pim"), load_model("qwen1.5-7b")
     capacity = system.capacity(model, 16384, 1, 1)
-    rows = 2 * sum(gemv.rows for _, gemv in system.gemvs(model))      # two layers of a stage
+    rows = 2 * sum(gemv.rows for _, gemv in system.gemvs(model))  # two layers of a stage
     assert capacity.available_bytes_per_device == 8 << 30 and capacity.weight_bytes_per_device == rows * (512 << 10)
-    one = 16384 * 2 * 4 * 128 * 2 * 2                                 # K and V, 4 heads, 2 layers
+    one = 16384 * 2 * 4 * 128 * 2 * 2  # K and V, 4 heads, 2 layers
     assert capacity.kv_bytes_per_device == one
     assert capacity.largest_batch == (capacity.available_bytes_per_device - capacity.weight_bytes_per_device) // one
     # Static allocation reserves the 32768 tokens of the model: half the requests.
     # And a head's share of a layer is in one channel: 16 of them, two requests, at a time.
     turn = 16 * 32768 * 2 * 128 * 2
     assert load_system("aimx-pim").capacity(model, 16384, 1, 1).largest_batch == 2 * (
-        (capacity.available_bytes_per_device - capacity.weight_bytes_per_device) // turn)
+        (capacity.available_bytes_per_device - capacity.weight_bytes_per_device) // turn
+    )
 
 
 def test_lazy_allocation_takes_more_requests(module_records):
     model = load_model("qwen1.5-7b")
-    lazy, static = (decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", requests=100,
-                           records=module_records) for name in ("lol-pim", "aimx-pim"))
+    lazy, static = (
+        decode(load_system(name, {"features.ping_pong": False}), model, "qmsum", requests=100, records=module_records)
+        for name in ("lol-pim", "aimx-pim")
+    )
     assert lazy.batch > 1.8 * static.batch
     assert static.batch == load_system("aimx-pim").capacity(model, 16384, 1, 1).largest_batch
 
@@ -439,9 +495,11 @@ def test_lazy_allocation_takes_more_requests(module_records):
 
 def test_utilisation_is_that_of_table_8():
     """The paper's rates give its percentages."""
-    table = {("qwen1.5-7b", 4): ((1833, 15.1), (2455, 20.2), (3668, 30.1)),
-             ("qwen1.5-14b", 5): ((1309, 15.4), (1737, 20.5), (2553, 30.1)),
-             ("qwen1.5-72b", 16): ((737, 12.8), (1211, 21.1), (1740, 30.3))}
+    table = {
+        ("qwen1.5-7b", 4): ((1833, 15.1), (2455, 20.2), (3668, 30.1)),
+        ("qwen1.5-14b", 5): ((1309, 15.4), (1737, 20.5), (2553, 30.1)),
+        ("qwen1.5-72b", 16): ((737, 12.8), (1211, 21.1), (1740, 30.3)),
+    }
     for (model, nodes), pairs in table.items():
         for rate, percent in pairs:
             assert 100 * utilisation(load_model(model), rate, nodes, 16362) == pytest.approx(percent, abs=0.051)
@@ -451,7 +509,7 @@ def test_all_splits_are_tried(module_records):
     model = load_model("qwen1.5-14b")
     system = load_system("lol-pim").sized(320)
     splits = [(one.tp, one.pp) for one in system.splits(model)]
-    assert splits == [(1, 40), (2, 20), (4, 10), (8, 5)]             # 5, 10, 20 and 40 do not divide the FFN
+    assert splits == [(1, 40), (2, 20), (4, 10), (8, 5)]  # 5, 10, 20 and 40 do not divide the FFN
     found = search(system, model, "musique", requests=32, records=module_records)
     assert sorted(one.parallelism for one in found) == splits
     assert [one.tokens_per_s for one in found] == sorted((one.tokens_per_s for one in found), reverse=True)
@@ -462,8 +520,10 @@ def test_systems_of_a_size(module_records):
     assert load_system("lol-pim").sized(256).modules == 32 and load_system("gpu-gddr").sized(256).spec.gpu.count == 4
     hybrid = load_system("gpu-lol-pim").sized(256)
     assert hybrid.spec.gpu.count == 2 and hybrid.modules_per_gpu == 8
-    rates = [best(system, model, "musique", requests=32, records=module_records).tokens_per_s
-             for system in (hybrid, load_system("gpu-aimx-pim").sized(256))]
+    rates = [
+        best(system, model, "musique", requests=32, records=module_records).tokens_per_s
+        for system in (hybrid, load_system("gpu-aimx-pim").sized(256))
+    ]
     assert rates[0] > rates[1]
     for name in ("lol-pim", "gpu-lol-pim", "gpu-gddr", "pam"):
         with pytest.raises(ConfigError, match=rf"^{name} can't have 100 GB$"):
@@ -477,28 +537,70 @@ def test_what_does_not_fit_is_told(tmp_path, module_records):
     big, small = load_model("qwen1.5-72b"), load_model("qwen1.5-7b")
     two_nodes = {"node.nodes": 2, "parallelism.tensor": 8, "parallelism.pipeline": 2}
     cases = [
-        ("lol-pim", big, {"context": 100, "batch": 1}, two_nodes,
-         r"^qwen1.5-72b on lol-pim: the weights need \d+ bytes \(8.\d GiB\) on the fullest of 16 modules, 8589934592 "),
-        ("aimx-pim", small, {"context": 16384, "batch": 500}, {},
-         r"room for 32768 tokens is reserved for each request\); the largest batch that fits is 6\d$"),
-        ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 3},
-         r"^lol-pim: tensor 3 times pipeline 16 must be the 128 modules$"),
-        ("lol-pim", small, {"context": 16384, "batch": 1}, {"parallelism.tensor": 2, "parallelism.pipeline": 64},
-         r"^pipeline parallelism of 64 exceeds the model's 32 layers$"),
-        ("lol-pim", load_model("qwen1.5-14b"), {"context": 16384, "batch": 1},
-         {"parallelism.tensor": 128, "parallelism.pipeline": 1},
-         r"^tensor parallelism of 128 is no multiple of the model's 40 attention heads$"),
-        ("lol-pim", load_model("longchat-13b"), {"context": 16384, "batch": 1},
-         {"node.nodes": 10, "parallelism.tensor": 80, "parallelism.pipeline": 1},
-         r"^tensor parallelism of 80 does not divide the model's 13824 FFN columns$"),
-        ("lol-pim", small, {"context": 16384, "batch": 1},
-         {"node.nodes": 12, "parallelism.tensor": 96, "parallelism.pipeline": 1},
-         r"^tensor parallelism of 96 gives a head 3 modules, neither a part nor a multiple of a node's 8$"),
-        ("lol-pim", small, {"context": 16384, "batch": 1},
-         {"node.modules": 6, "parallelism.tensor": 96, "parallelism.pipeline": 1},
-         r"^tensor parallelism of 96 gives a head 3 modules, which do not divide its 128 dimensions$"),
+        (
+            "lol-pim",
+            big,
+            {"context": 100, "batch": 1},
+            two_nodes,
+            r"^qwen1.5-72b on lol-pim: the weights need \d+ bytes \(8.\d GiB\) on the fullest of 16 modules, 8589934592 ",
+        ),
+        (
+            "aimx-pim",
+            small,
+            {"context": 16384, "batch": 500},
+            {},
+            r"room for 32768 tokens is reserved for each request\); the largest batch that fits is 6\d$",
+        ),
+        (
+            "lol-pim",
+            small,
+            {"context": 16384, "batch": 1},
+            {"parallelism.tensor": 3},
+            r"^lol-pim: tensor 3 times pipeline 16 must be the 128 modules$",
+        ),
+        (
+            "lol-pim",
+            small,
+            {"context": 16384, "batch": 1},
+            {"parallelism.tensor": 2, "parallelism.pipeline": 64},
+            r"^pipeline parallelism of 64 exceeds the model's 32 layers$",
+        ),
+        (
+            "lol-pim",
+            load_model("qwen1.5-14b"),
+            {"context": 16384, "batch": 1},
+            {"parallelism.tensor": 128, "parallelism.pipeline": 1},
+            r"^tensor parallelism of 128 is no multiple of the model's 40 attention heads$",
+        ),
+        (
+            "lol-pim",
+            load_model("longchat-13b"),
+            {"context": 16384, "batch": 1},
+            {"node.nodes": 10, "parallelism.tensor": 80, "parallelism.pipeline": 1},
+            r"^tensor parallelism of 80 does not divide the model's 13824 FFN columns$",
+        ),
+        (
+            "lol-pim",
+            small,
+            {"context": 16384, "batch": 1},
+            {"node.nodes": 12, "parallelism.tensor": 96, "parallelism.pipeline": 1},
+            r"^tensor parallelism of 96 gives a head 3 modules, neither a part nor a multiple of a node's 8$",
+        ),
+        (
+            "lol-pim",
+            small,
+            {"context": 16384, "batch": 1},
+            {"node.modules": 6, "parallelism.tensor": 96, "parallelism.pipeline": 1},
+            r"^tensor parallelism of 96 gives a head 3 modules, which do not divide its 128 dimensions$",
+        ),
         ("lol-pim", small, {"context": 0, "batch": 1}, {}, r"^context must be a whole number in 1\.\."),
-        ("gpu-aimx-pim", big, {"context": 16384, "batch": 100}, {}, r"does not fit the modules \(room for 32768 tokens"),
+        (
+            "gpu-aimx-pim",
+            big,
+            {"context": 16384, "batch": 100},
+            {},
+            r"does not fit the modules \(room for 32768 tokens",
+        ),
     ]
     for system, model, load, overrides, message in cases:
         with pytest.raises(ConfigError, match=message):
@@ -506,8 +608,16 @@ def test_what_does_not_fit_is_told(tmp_path, module_records):
     result = evaluate("lol-pim", small, context=40000, batch=1, records=module_records)
     assert "context 40000 exceeds the 32768 positions that qwen1.5-7b was made for" in result.notes
     path = tmp_path / "config.json"
-    card = {"model_type": "llama", "hidden_size": 1024, "num_hidden_layers": 16, "num_attention_heads": 8,
-            "intermediate_size": 4096, "vocab_size": 1000, "max_position_embeddings": 4096, "torch_dtype": "float32"}
+    card = {
+        "model_type": "llama",
+        "hidden_size": 1024,
+        "num_hidden_layers": 16,
+        "num_attention_heads": 8,
+        "intermediate_size": 4096,
+        "vocab_size": 1000,
+        "max_position_embeddings": 4096,
+        "torch_dtype": "float32",
+    }
     path.write_text(json.dumps(card))
     with pytest.raises(ConfigError, match=r"the units take numbers of 2 bytes"):
         evaluate("lol-pim", load_model(path), context=10, batch=1, records=module_records)
@@ -529,8 +639,9 @@ def test_every_combination_of_techniques_runs(module_records):
     model = load_model("llama-3.1-8b")
     for token, lazy, two in itertools.product((False, True), repeat=3):
         overrides = {"features.token_parallel": token, "features.lazy_allocation": lazy, "features.ping_pong": two}
-        result = evaluate("lol-pim", model, context=3000, batch=4, records=module_records, overrides=overrides,
-                          refresh=True)
+        result = evaluate(
+            "lol-pim", model, context=3000, batch=4, records=module_records, overrides=overrides, refresh=True
+        )
         assert result.tpot_ms > 0
 
 
@@ -551,7 +662,7 @@ def test_times_of_hub_and_dispatcher_come_from_records(module_records):
     """RMSNORM and product of 4096 numbers are 256 words: of 32 measured ones 141 and 83 clocks, a further word 2."""
     model = load_model("qwen1.5-7b")
     result = evaluate("lol-pim", model, context=4096, batch=16, records=module_records)
-    step = 16 * 2 * 1e-6                                 # 16 steps of two layers, in ms of a clock
+    step = 16 * 2 * 1e-6  # 16 steps of two layers, in ms of a clock
     assert result.breakdown_ms["norms"] == pytest.approx(step * 2 * (141 + 83 + 2 * 2 * 224))
     assert result.breakdown_ms["residuals"] == pytest.approx(step * 2 * (83 + 2 * 224))
     assert result.breakdown_ms["ffn_gate_product"] == pytest.approx(step * (83 + 2 * (86 - 32)))
@@ -564,12 +675,19 @@ def test_times_of_hub_and_dispatcher_come_from_records(module_records):
     assert "dispatch" not in evaluate("aimx-pim", model, context=4096, batch=16, records=module_records).breakdown_ms
 
 
-@pytest.mark.parametrize("system,absent,commands", [
-    ("lol-pim", ("pim-hub",), ["bankside sim pim-hub --preset lol-pim"]),
-    ("lol-pim", ("pim-hub", "dpa-dispatcher"), ["bankside sim pim-hub --preset lol-pim",
-                                                "bankside sim dpa-dispatcher --preset lol-pim"]),
-    ("gpu-lol-pim", ("dpa-dispatcher",), ["bankside sim dpa-dispatcher --preset lol-pim"]),
-    ("aimx-pim", ("dpa-dispatcher",), [])])
+@pytest.mark.parametrize(
+    "system,absent,commands",
+    [
+        ("lol-pim", ("pim-hub",), ["bankside sim pim-hub --preset lol-pim"]),
+        (
+            "lol-pim",
+            ("pim-hub", "dpa-dispatcher"),
+            ["bankside sim pim-hub --preset lol-pim", "bankside sim dpa-dispatcher --preset lol-pim"],
+        ),
+        ("gpu-lol-pim", ("dpa-dispatcher",), ["bankside sim dpa-dispatcher --preset lol-pim"]),
+        ("aimx-pim", ("dpa-dispatcher",), []),
+    ],
+)
 def test_missing_measurements_are_told(system, absent, commands, module_records):
     model, source = load_model("qwen1.5-7b"), Without(module_records, *absent)
     if not commands:
@@ -591,8 +709,9 @@ def test_a_clock_that_is_missed_is_told(module_records):
             return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
     notes = evaluate("lol-pim", load_model("qwen1.5-7b"), context=100, batch=16, records=Synthesised()).notes
-    assert notes == ["pim-hub reaches 500 MHz as synthesised, below its target of 1000 MHz; results take the target for "
-                     "granted"]
+    assert notes == [
+        "pim-hub reaches 500 MHz as synthesised, below its target of 1000 MHz; results take the target for granted"
+    ]
 
 
 def test_a_record_without_what_is_needed_is_told(module_records):
@@ -616,12 +735,14 @@ def test_sums_of_partial_results():
     unit.hub.sim = hub_figures(words=256, cycles=500, clocks_per_word=1.0)
     assert gemv.result_words == 256 and gemv.spans == 4
     assert unit.sums_seconds(gemv, False, 8e-6) == pytest.approx((0.5e-6, 1.5e-6))
-    assert unit.sums_seconds(gemv, False, 0.8e-6) == pytest.approx((0.4e-6 + 1.5e-6 - 0.8e-6, 1.5e-6))   # the hub is slower
+    assert unit.sums_seconds(gemv, False, 0.8e-6) == pytest.approx(
+        (0.4e-6 + 1.5e-6 - 0.8e-6, 1.5e-6)
+    )  # the hub is slower
     assert unit.sums_seconds(gemv, True, 0.8e-6) == pytest.approx((0.2e-6 + 2e-6 - 0.8e-6, 2e-6))
     assert unit.sums_seconds(Gemv(MODULE, 1024, 4096), False, 1e-6) == (0, 0)
     assert pipelined(3, 1.0, 0.5, 2.0, 1.0, 0.25) == pytest.approx(3 * 3.0 + 0.25)
     assert pipelined(1, 1.0, 0.5, 2.0, 3.0, 0.25, 9.0) == pytest.approx(1.5 + 3.0 + 0.25)
-    assert pipelined(2, 1.0, 2.5, 1.0, sent=1.0) == pytest.approx(1.0 + 2.5 + 2.5 + 1.0 + 1.0)    # of the second head
+    assert pipelined(2, 1.0, 2.5, 1.0, sent=1.0) == pytest.approx(1.0 + 2.5 + 2.5 + 1.0 + 1.0)  # of the second head
     # One query: two halves of 128 dimensions. Four: 8 runs of 2048 tokens are read one by one.
     assert Context(MODULE, "token", 16384).sums == ((), ((1, 8),))
     assert Context(MODULE, "token", 16384, group=4).sums == (((4 * 6, 16),), ((4, 16), (4, 8)))
@@ -630,7 +751,13 @@ def test_sums_of_partial_results():
 
 def test_utilisation_of_an_evaluation(module_records):
     model = load_model("qwen1.5-7b")
-    result = evaluate("lol-pim", model, context=16362, batch=16, records=module_records,
-                      overrides={"node.nodes": 4, "parallelism.pipeline": 4})
+    result = evaluate(
+        "lol-pim",
+        model,
+        context=16362,
+        batch=16,
+        records=module_records,
+        overrides={"node.nodes": 4, "parallelism.pipeline": 4},
+    )
     assert result.utilisation_percent == pytest.approx(100 * utilisation(model, result.throughput_tok_s, 4, 16362))
     assert evaluate("gpu-gddr", model, context=100, batch=1, records=module_records).utilisation_percent is None

@@ -18,21 +18,37 @@ SMALL = DpaDispatcherConfig(command_bytes=4096, table_entries=64, slots=3)
 
 def test_worked_example():
     """LoL-PIM section 5.1: request 1 has row 22; request 2, with 300 tokens, rows 33 and 34."""
-    writes = [*load(CONFIG, encode_program(worked_example(), CONFIG.encoding)), *set_request(CONFIG, 0, 1, 256, 0, [22]),
-              *set_request(CONFIG, 1, 2, 300, 1, [33, 34])]
-    for slot, tokens, expected in ((0, 256, [("DOT", 22), ("OUT", 16)]), (0, 1, [("DOT", 22), ("OUT", 16)]),
-                                   (1, 300, [("DOT", 33), ("OUT", 16), ("DOT", 34), ("OUT", 17)]),
-                                   (1, 256, [("DOT", 33), ("OUT", 16)]), (1, 257, [("DOT", 33), ("OUT", 16), ("DOT", 34),
-                                                                                  ("OUT", 17)]), (1, 0, [])):
+    writes = [
+        *load(CONFIG, encode_program(worked_example(), CONFIG.encoding)),
+        *set_request(CONFIG, 0, 1, 256, 0, [22]),
+        *set_request(CONFIG, 1, 2, 300, 1, [33, 34]),
+    ]
+    for slot, tokens, expected in (
+        (0, 256, [("DOT", 22), ("OUT", 16)]),
+        (0, 1, [("DOT", 22), ("OUT", 16)]),
+        (1, 300, [("DOT", 33), ("OUT", 16), ("DOT", 34), ("OUT", 17)]),
+        (1, 256, [("DOT", 33), ("OUT", 16)]),
+        (1, 257, [("DOT", 33), ("OUT", 16), ("DOT", 34), ("OUT", 17)]),
+        (1, 0, []),
+    ):
         issued, done = dispatch(CONFIG, [*writes, set_tokens(CONFIG, slot, tokens), start(CONFIG, 0, slot)])
-        told = [("DOT", row) if op == 10 else ("OUT", gpr) for op, row, gpr in
-                zip(*(issued.column(name).tolist() for name in ("op", "row", "gpr")), strict=True)]
+        told = [
+            ("DOT", row) if op == 10 else ("OUT", gpr)
+            for op, row, gpr in zip(*(issued.column(name).tolist() for name in ("op", "row", "gpr")), strict=True)
+        ]
         assert told == expected and done == [Done(DispatchError.NONE, 2)]
         assert set(issued.column("request")[issued.column("op") == 10]) <= {slot + 1}
 
 
-@pytest.mark.parametrize("config", [SMALL, DpaDispatcherConfig(
-    command_bytes=7680, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=96, row_bits=9)])
+@pytest.mark.parametrize(
+    "config",
+    [
+        SMALL,
+        DpaDispatcherConfig(
+            command_bytes=7680, line_words=10, mask_bits=40, nesting=6, slots=5, table_entries=96, row_bits=9
+        ),
+    ],
+)
 def test_random_programs_are_their_expansion(config):
     epochs, expected = random_runs(config, np.random.default_rng(2), 100)
     issued, done = dispatch(config, sum(epochs, []))
@@ -66,8 +82,11 @@ def test_growth_over_the_border_of_a_chunk():
 
 
 def test_release_takes_rows_and_slot():
-    writes = [*load(SMALL, encode_program(worked_example(), SMALL.encoding)), *set_request(SMALL, 0, 1, 256, 3, [7]),
-              release(SMALL, 0)]
+    writes = [
+        *load(SMALL, encode_program(worked_example(), SMALL.encoding)),
+        *set_request(SMALL, 0, 1, 256, 3, [7]),
+        release(SMALL, 0),
+    ]
     unit = Dispatcher(SMALL)
     for write in [*writes, start(SMALL)]:
         unit.write(*write)
@@ -92,9 +111,13 @@ def test_current_layer():
 
 def test_writes_to_nowhere():
     unit = Dispatcher(SMALL)
-    for address in (SMALL.table_address(SMALL.table_entries), SMALL.command_address(SMALL.lines, 0),
-                    SMALL.host_address(Host.RELEASE) + 1, (1 << SMALL.address_bits) - 1):
-        unit.write(address, 0xffffffff)
+    for address in (
+        SMALL.table_address(SMALL.table_entries),
+        SMALL.command_address(SMALL.lines, 0),
+        SMALL.host_address(Host.RELEASE) + 1,
+        (1 << SMALL.address_bits) - 1,
+    ):
+        unit.write(address, 0xFFFFFFFF)
     unit.write(*release(SMALL, SMALL.slots))
     assert not unit.table.any() and not unit.words.any() and not unit.done
     unit.write(*start(SMALL, SMALL.lines + 5))
@@ -102,8 +125,14 @@ def test_writes_to_nowhere():
 
 
 def test_scores_of_all_heads():
-    issued, done = dispatch(CONFIG, [*load(CONFIG, encode_program(score_program(CONFIG, 8), CONFIG.encoding)),
-                                     *set_request(CONFIG, 0, 1, 1000, 0, [4, 9, 2, 5]), start(CONFIG)])
+    issued, done = dispatch(
+        CONFIG,
+        [
+            *load(CONFIG, encode_program(score_program(CONFIG, 8), CONFIG.encoding)),
+            *set_request(CONFIG, 0, 1, 1000, 0, [4, 9, 2, 5]),
+            start(CONFIG),
+        ],
+    )
     dot = issued.column("op") == 10
     assert len(issued.values) == 8 * (1 + 2 * 4) and done[0].code == DispatchError.NONE
     assert issued.column("row")[dot].tolist() == [4, 9, 2, 5] * 8

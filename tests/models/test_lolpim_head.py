@@ -15,18 +15,46 @@ from bankside.models.program.encoding import decode_program, encode_program
 
 def module(channels=1, **channel):
     """Four banks, four lanes, rows of eight columns."""
-    return LolPimModuleConfig.model_validate({
-        "dispatcher": {"command_bytes": 4096, "table_entries": 64, "slots": 3, "row_bits": 6, "entry_bits": 8,
-                       "mask_bits": channels, "column_bits": 3, "bank_bits": 2, "gpr_bits": 7, "opsize_bits": 9,
-                       "register_bits": 2 if channel.get("registers") == 4 and "buffering" not in channel else 1},
-        "channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "max_beats": 1024, "table_entries": 16, "opsize_bits": 9,
-                    **channel},
-        "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256}})
+    return LolPimModuleConfig.model_validate(
+        {
+            "dispatcher": {
+                "command_bytes": 4096,
+                "table_entries": 64,
+                "slots": 3,
+                "row_bits": 6,
+                "entry_bits": 8,
+                "mask_bits": channels,
+                "column_bits": 3,
+                "bank_bits": 2,
+                "gpr_bits": 7,
+                "opsize_bits": 9,
+                "register_bits": 2 if channel.get("registers") == 4 and "buffering" not in channel else 1,
+            },
+            "channel": {
+                "banks": 4,
+                "lanes": 4,
+                "buffer_bytes": 64,
+                "max_beats": 1024,
+                "table_entries": 16,
+                "opsize_bits": 9,
+                **channel,
+            },
+            "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256},
+        }
+    )
 
 
-@pytest.mark.parametrize("config", [module(), module(2), module(registers=4), module(buffering="ping-pong"),
-                                    module(2, buffering="ping-pong", registers=4)],
-                         ids=["single", "two channels", "registers", "ping-pong", "two channels, ping-pong"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        module(),
+        module(2),
+        module(registers=4),
+        module(buffering="ping-pong"),
+        module(2, buffering="ping-pong", registers=4),
+    ],
+    ids=["single", "two channels", "registers", "ping-pong", "two channels, ping-pong"],
+)
 def test_decode_steps(config):
     """Requests of different lengths, from the first token on and over the border of chunks; rows are scattered."""
     session = Session(config, 8, 16, np.random.default_rng(3))
@@ -36,8 +64,17 @@ def test_decode_steps(config):
     model = session.model
     assert {end.code for end in model.dispatcher.done} == {DispatchError.NONE}
     assert [tuple(row[:-1]) for row in model.dispatcher.issued] == [row[:-1] for row in session.expanded]
-    assert [one.tokens for one in session.decoded[:9]] == [chunk - 1, 1, 2 * chunk, chunk, 2, 2 * chunk + 1, chunk + 1, 3,
-                                                          chunk + 2]
+    assert [one.tokens for one in session.decoded[:9]] == [
+        chunk - 1,
+        1,
+        2 * chunk,
+        chunk,
+        2,
+        2 * chunk + 1,
+        chunk + 1,
+        3,
+        chunk + 2,
+    ]
     for one in session.decoded:
         got = to_float64(np.array(model.given[one.results]).reshape(-1), session.fmt)
         # Scores, probabilities and result are rounded to the format.
@@ -59,31 +96,49 @@ def test_words_are_the_program():
 
 def test_places_are_used_once():
     head = Head(module(2), 8)
-    keys = {(channel, bank, row, column + word) for token in range(3 * head.chunk)
-            for channel, bank, row, column in [head.place_key(token)] for word in range(head.words)}
+    keys = {
+        (channel, bank, row, column + word)
+        for token in range(3 * head.chunk)
+        for channel, bank, row, column in [head.place_key(token)]
+        for word in range(head.words)
+    }
     values = {head.place_value(token, dim) for token in range(3 * head.chunk) for dim in range(8)}
     assert len(keys) == 3 * head.chunk * head.words and len(values) == 3 * head.chunk * 8
     assert {row for _, _, row, _ in keys} == {0, 2, 4} and {row for _, _, row, _, _ in values} == {1, 3, 5}
     assert max(column for *_, column in keys) < head.columns and max(place[3] for place in values) < head.columns
 
 
-@pytest.mark.parametrize(("change", "message"), [
-    ({"hub": {"channels": 1, "lanes": 8, "gpr_bytes": 1024, "max_elements": 256}}, "hub.lanes must be equal"),
-    ({"channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "opsize_bits": 9, "format": "fp16"}},
-     "channel.format must be the hub's, bf16, not fp16"),
-    ({"channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "opsize_bits": 12}}, "channel.opsize_bits must be 9"),
-    ({"channel": {"banks": 4, "lanes": 4, "buffer_bytes": 128, "opsize_bits": 9}}, "dispatcher.column_bits must be 4"),
-    ({"hub": {"channels": 1, "lanes": 4, "gpr_bytes": 2048, "max_elements": 256}}, "dispatcher.gpr_bits must be 8"),
-    ({"hub": {"channels": 2, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256}}, "at least the hub's channels, 2, not 1"),
-])
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"hub": {"channels": 1, "lanes": 8, "gpr_bytes": 1024, "max_elements": 256}}, "hub.lanes must be equal"),
+        (
+            {"channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "opsize_bits": 9, "format": "fp16"}},
+            "channel.format must be the hub's, bf16, not fp16",
+        ),
+        ({"channel": {"banks": 4, "lanes": 4, "buffer_bytes": 64, "opsize_bits": 12}}, "channel.opsize_bits must be 9"),
+        (
+            {"channel": {"banks": 4, "lanes": 4, "buffer_bytes": 128, "opsize_bits": 9}},
+            "dispatcher.column_bits must be 4",
+        ),
+        ({"hub": {"channels": 1, "lanes": 4, "gpr_bytes": 2048, "max_elements": 256}}, "dispatcher.gpr_bits must be 8"),
+        (
+            {"hub": {"channels": 2, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256}},
+            "at least the hub's channels, 2, not 1",
+        ),
+    ],
+)
 def test_units_that_do_not_fit(change, message):
     with pytest.raises(ValueError, match=message):
         LolPimModuleConfig.model_validate({**module().model_dump(), **change})
 
 
 def test_heads_that_do_not_fit():
-    with pytest.raises(ConfigError, match="^head dimension must be a power of two from 4, the banks of the module, to 32, "
-                                          "the elements of a row, not 2$"):
+    with pytest.raises(
+        ConfigError,
+        match="^head dimension must be a power of two from 4, the banks of the module, to 32, "
+        "the elements of a row, not 2$",
+    ):
         Head(module(), 2)
     session = Session(module(), 8, 16, np.random.default_rng(1))
     with pytest.raises(ConfigError, match="^tokens must be at most 160 for this configuration, not 161$"):

@@ -10,8 +10,12 @@ from bankside.models.memory.channel import Channel
 
 MEMORIES = {name: load_memory(name) for name in available()}
 #: All lines but those between nodes of a level that has one node: they are for files based on this one.
-LINES = [(name, number) for name, memory in MEMORIES.items() for number, line in enumerate(memory.constraints)
-         if line.between == "same" or memory.levels[line.level] > 1]
+LINES = [
+    (name, number)
+    for name, memory in MEMORIES.items()
+    for number, line in enumerate(memory.constraints)
+    if line.between == "same" or memory.levels[line.level] > 1
+]
 
 
 def addresses(memory, op):
@@ -30,8 +34,9 @@ def gap(memory, constraint, first, second, at, then):
     return channel.earliest(channel.target(second, then)) - 1000
 
 
-@pytest.mark.parametrize("name, number", LINES,
-                         ids=[f"{name}:{MEMORIES[name].constraints[number].line}" for name, number in LINES])
+@pytest.mark.parametrize(
+    "name, number", LINES, ids=[f"{name}:{MEMORIES[name].constraints[number].line}" for name, number in LINES]
+)
 def test_every_line_is_refused_one_cycle_early_and_accepted_on_time(name, number):
     """A two-command program per line: the second issues exactly on the line's cycles, and the line is what holds it."""
     memory = MEMORIES[name]
@@ -41,7 +46,9 @@ def test_every_line_is_refused_one_cycle_early_and_accepted_on_time(name, number
     longer = replace(memory, constraints=tuple(lines))
     for first, second in product(sorted(constraint.from_), sorted(constraint.to)):
         for at, then in product(addresses(memory, first), addresses(memory, second)):
-            if (gap(memory, constraint, first, second, at, then) == constraint.cycles
-                    and gap(longer, constraint, first, second, at, then) == constraint.cycles + 1):
+            if (
+                gap(memory, constraint, first, second, at, then) == constraint.cycles
+                and gap(longer, constraint, first, second, at, then) == constraint.cycles + 1
+            ):
                 return
     pytest.fail("this line never decides anything")

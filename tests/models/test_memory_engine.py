@@ -26,20 +26,23 @@ def command(name, scope, kind="column", row="none", activate=None, precharge=Non
 
 def commands(levels):
     every, last = tuple(levels), tuple(levels)[-1:]
-    return {c.name: c for c in [
-        command("ACT", every, "row", "opens", precharge="PRE"),
-        command("PRE", every, "row", "closes"),
-        command("ACTAB", (), "row", "opens", precharge="PREA"),
-        command("PREA", (), "row", "closes"),
-        command("ACTSB", last, "row", "opens", precharge="PREA"),
-        command("RD", every, row="needs", activate="ACT", precharge="PRE", latency=7),
-        command("RDA", every, row="needs", activate="ACT", precharge="PRE", auto=True),
-        command("MACAB", (), row="needs", activate="ACTAB", precharge="PREA"),
-        command("MACSB", last, row="needs", activate="ACTSB", precharge="PREA"),
-        command("BUF", every[:1]),
-        command("MODE", (), "other"),
-        command("REF", every[:1], "row", "closed", precharge="PREA"),
-    ]}
+    return {
+        c.name: c
+        for c in [
+            command("ACT", every, "row", "opens", precharge="PRE"),
+            command("PRE", every, "row", "closes"),
+            command("ACTAB", (), "row", "opens", precharge="PREA"),
+            command("PREA", (), "row", "closes"),
+            command("ACTSB", last, "row", "opens", precharge="PREA"),
+            command("RD", every, row="needs", activate="ACT", precharge="PRE", latency=7),
+            command("RDA", every, row="needs", activate="ACT", precharge="PRE", auto=True),
+            command("MACAB", (), row="needs", activate="ACTAB", precharge="PREA"),
+            command("MACSB", last, row="needs", activate="ACTSB", precharge="PREA"),
+            command("BUF", every[:1]),
+            command("MODE", (), "other"),
+            command("REF", every[:1], "row", "closed", precharge="PREA"),
+        ]
+    }
 
 
 @st.composite
@@ -55,9 +58,27 @@ def memories(draw):
         window = 1 if between == "different" else draw(st.sampled_from([1, 1, 1, 2, 4]))
         constraints.append(Constraint(level, draw(names), draw(names), draw(st.integers(1, 25)), window, between, line))
     refresh = Refresh("REF", draw(st.integers(300, 700)), draw(st.integers(0, 2)))
-    return Memory(name="random", source="", file="", clock_ps=1.0, channels=1, levels=levels, rows=1 << 20, columns=8,
-                  column_bytes=1, bank_cycles=1, bus="channel", bus_bytes=1, bus_cycles=1, dual_issue=draw(st.booleans()),
-                  parameters={}, commands=table, constraints=tuple(constraints), refresh=refresh, power_limited=None)
+    return Memory(
+        name="random",
+        source="",
+        file="",
+        clock_ps=1.0,
+        channels=1,
+        levels=levels,
+        rows=1 << 20,
+        columns=8,
+        column_bytes=1,
+        bank_cycles=1,
+        bus="channel",
+        bus_bytes=1,
+        bus_cycles=1,
+        dual_issue=draw(st.booleans()),
+        parameters={},
+        commands=table,
+        constraints=tuple(constraints),
+        refresh=refresh,
+        power_limited=None,
+    )
 
 
 @st.composite
@@ -104,6 +125,7 @@ def cases(draw, counts, depth=3):
 
 def nested(draw, memory, depth):
     """Loops of two or three iterations around each other, each with a few nodes before and after the one inside."""
+
     def level(loops):
         if len(loops) == depth:
             return draw(programs(memory, st.just(2), depth, loops)).body
@@ -143,7 +165,7 @@ class Oracle:
     def nodes(self, name, at, level):
         scope = self.memory.commands[name].scope
         above = list(self.memory.levels)
-        above = [] if level == "channel" else above[:above.index(level) + 1]
+        above = [] if level == "channel" else above[: above.index(level) + 1]
         return set(product(*([at[x]] if x in scope else range(self.memory.levels[x]) for x in above)))
 
     def banks(self, name, at):
@@ -159,10 +181,15 @@ class Oracle:
             if name not in c.to:
                 continue
             mine = self.nodes(name, at, c.level)
-            past = [(self.nodes(other, where, c.level), time) for other, where, time in self.history if other in c.from_]
+            past = [
+                (self.nodes(other, where, c.level), time) for other, where, time in self.history if other in c.from_
+            ]
             if c.between == "different":
-                times += [time + c.cycles for theirs, time in past
-                          if any(a != b and a[:-1] == b[:-1] for a in mine for b in theirs)]
+                times += [
+                    time + c.cycles
+                    for theirs, time in past
+                    if any(a != b and a[:-1] == b[:-1] for a in mine for b in theirs)
+                ]
             else:
                 for n in mine:
                     met = [time for theirs, time in past if n in theirs]
@@ -236,9 +263,10 @@ def test_stepping_equals_a_brute_force_reading_of_the_constraints(case):
         return
     history = Oracle(memory, refresh).run(program)
     timing = time_program(program, memory, refresh=refresh, mode="step")
-    assert [(timing.schedule.names[op % len(timing.schedule.names)], at)
-            for op, at in zip(timing.schedule.ops, timing.schedule.cycles, strict=True)] == \
-        [(name, at) for name, _, at in history]
+    assert [
+        (timing.schedule.names[op % len(timing.schedule.names)], at)
+        for op, at in zip(timing.schedule.ops, timing.schedule.cycles, strict=True)
+    ] == [(name, at) for name, _, at in history]
 
 
 @pytest.mark.parametrize("name", available())
@@ -298,7 +326,7 @@ class ForgetsTimes(Engine):
 
     def state(self, level):
         state = super().state(level)
-        return (*state[:self.part], None, *state[self.part + 1:])
+        return (*state[: self.part], None, *state[self.part + 1 :])
 
 
 class ForgetsWindows(ForgetsTimes):
@@ -338,8 +366,9 @@ class ForgetsHalfOfEachTime(Engine):
         channel, now = self.channel, self.origin
         keep = channel.last, channel.horizon
         channel.horizon = [horizon // 2 for horizon in channel.horizon]
-        channel.last = [last if now - last < half else last - 1000
-                        for last, half in zip(channel.last, channel.horizon, strict=True)]
+        channel.last = [
+            last if now - last < half else last - 1000 for last, half in zip(channel.last, channel.horizon, strict=True)
+        ]
         try:
             return super().state(level)
         finally:
@@ -392,13 +421,27 @@ class MissesRefresh(Engine):
                 self.due = due
 
 
-@pytest.mark.parametrize("broken, where", [
-    *(pytest.param(broken, cases(LONG), id=broken.__name__)
-      for broken in (ForgetsTimes, ForgetsWindows, ForgetsWaits, ForgetsRows, NeverAsks, ForgetsHalfOfEachTime)),
-    *(pytest.param(broken, nests(), id=broken.__name__ + "-again")
-      for broken in (ForgetsTimes, ForgetsPlaces, ForgetsOpenRows, ForgetsQuestions, ForgetsRings, ForgetsStages,
-                     MissesRefresh)),
-])
+@pytest.mark.parametrize(
+    "broken, where",
+    [
+        *(
+            pytest.param(broken, cases(LONG), id=broken.__name__)
+            for broken in (ForgetsTimes, ForgetsWindows, ForgetsWaits, ForgetsRows, NeverAsks, ForgetsHalfOfEachTime)
+        ),
+        *(
+            pytest.param(broken, nests(), id=broken.__name__ + "-again")
+            for broken in (
+                ForgetsTimes,
+                ForgetsPlaces,
+                ForgetsOpenRows,
+                ForgetsQuestions,
+                ForgetsRings,
+                ForgetsStages,
+                MissesRefresh,
+            )
+        ),
+    ],
+)
 def test_the_property_finds_planted_bugs(broken, where):
     hunt = settings(QUICK, max_examples=3000, phases=[Phase.generate], derandomize=True)  # found or not, not by chance
     case = find(where, lambda case: difference(case, broken) is not None, settings=hunt)
@@ -413,10 +456,26 @@ def test_a_refresh_that_a_wait_has_held_up_looks_at_the_command_before_the_wait(
     more after the command: at entry nothing else tells the two apart."""
     table = commands({"bank": 2})
     memory = Memory(
-        name="two-banks", source="", file="", clock_ps=1.0, channels=1, levels={"bank": 2}, rows=8, columns=8,
-        column_bytes=1, bank_cycles=1, bus="channel", bus_bytes=1, bus_cycles=1, dual_issue=False, parameters={},
-        commands=table, constraints=(Constraint("channel", frozenset(["BUF"]), frozenset(["REF"]), 25, 1, "same", 0),),
-        refresh=Refresh("REF", 300, 0), power_limited=None)
+        name="two-banks",
+        source="",
+        file="",
+        clock_ps=1.0,
+        channels=1,
+        levels={"bank": 2},
+        rows=8,
+        columns=8,
+        column_bytes=1,
+        bank_cycles=1,
+        bus="channel",
+        bus_bytes=1,
+        bus_cycles=1,
+        dual_issue=False,
+        parameters={},
+        commands=table,
+        constraints=(Constraint("channel", frozenset(["BUF"]), frozenset(["REF"]), 25, 1, "same", 0),),
+        refresh=Refresh("REF", 300, 0),
+        power_limited=None,
+    )
     inner = Loop(2, (Loop(2, (Command("BUF", bank=0),)),))
     case = memory, Program((Wait(280), Loop(3, (Loop(2, (inner, Wait(40))), Wait(257))))), True
     assert difference(case) is None and difference(case, ForgetsWaitsThatHoldUpRefresh) == "REF"
@@ -470,7 +529,7 @@ def test_a_row_that_meets_a_fixed_one_in_the_middle_of_a_loop():
         p.command("MAC_AB", row=t, column=0)
         p.command("MAC_AB", row=700, column=0)
     a, b = (time_program(p, "hbm3-5.2", mode=mode) for mode in ("jump", "step"))
-    assert a == b and a.row_hits == 2      # iteration 700: both
+    assert a == b and a.row_hits == 2  # iteration 700: both
     assert np.array_equal(a.issue_cycles("MAC_AB"), b.issue_cycles("MAC_AB"))
     assert len(a.schedule.ops) < 60
 
@@ -486,7 +545,7 @@ def test_refresh_with_whole_refresh_periods_jumped():
         refreshes = a.issue_cycles("REFAB")
         # Each pseudo channel is refreshed once per interval, and late at most by one command and its rows.
         assert len(refreshes) == 2 * (postpone + 1) * (a.cycles // (5070 * (postpone + 1)))
-        late = refreshes[::2 * (postpone + 1)] % (5070 * (postpone + 1))
+        late = refreshes[:: 2 * (postpone + 1)] % (5070 * (postpone + 1))
         assert late.max() <= memory.parameters["nRAS"] + memory.parameters["nRP"] + 2
 
 
@@ -521,7 +580,7 @@ def test_stages_are_the_parts_of_the_whole():
         with p.stage("move"), p.loop(4) as r:
             p.command("MV_SB", pseudo_channel=0, rank=0, bank_group=r, bank=0)
     timing = time_program(p, "hbm3-5.2")
-    assert timing.stages["move"] == 5 * (1 + 3 * 2)        # the next column slot, then every nCCDS
+    assert timing.stages["move"] == 5 * (1 + 3 * 2)  # the next column slot, then every nCCDS
     assert sum(timing.stages.values()) + 1 == timing.cycles
 
 
@@ -531,14 +590,17 @@ def test_the_empty_program_takes_no_time():
     assert timing.issue_cycles("RD").tolist() == []
 
 
-@pytest.mark.parametrize("node, message", [
-    (Command("MAC_ALL", row=0), r"hbm3-5\.2: unknown command 'MAC_ALL'; did you mean 'MAC_AB'\?"),
-    (Command("MAC_AB"), r"hbm3-5\.2: MAC_AB: needs the operand row"),
-    (Command("MAC_AB", row=0, colum=3), r"hbm3-5\.2: MAC_AB: unknown operand 'colum'; did you mean 'column'\?"),
-    (Command("MAC_AB", row=0, column=32), r"hbm3-5\.2: MAC_AB: column must be 0 to 31, not 32"),
-    (Loop(9, (Command("MAC_AB", row=Affine(2, (-1,))),)), r"hbm3-5\.2: MAC_AB: row must be 0 to 16383, not -6"),
-    (Command("RD", row=0, rank=0), r"hbm3-5\.2: RD: needs the operand pseudo_channel"),
-])
+@pytest.mark.parametrize(
+    "node, message",
+    [
+        (Command("MAC_ALL", row=0), r"hbm3-5\.2: unknown command 'MAC_ALL'; did you mean 'MAC_AB'\?"),
+        (Command("MAC_AB"), r"hbm3-5\.2: MAC_AB: needs the operand row"),
+        (Command("MAC_AB", row=0, colum=3), r"hbm3-5\.2: MAC_AB: unknown operand 'colum'; did you mean 'column'\?"),
+        (Command("MAC_AB", row=0, column=32), r"hbm3-5\.2: MAC_AB: column must be 0 to 31, not 32"),
+        (Loop(9, (Command("MAC_AB", row=Affine(2, (-1,))),)), r"hbm3-5\.2: MAC_AB: row must be 0 to 16383, not -6"),
+        (Command("RD", row=0, rank=0), r"hbm3-5\.2: RD: needs the operand pseudo_channel"),
+    ],
+)
 def test_errors_name_the_command_and_what_is_valid(node, message):
     with pytest.raises(ConfigError, match="^" + message):
         time_program(Program([node]), "hbm3-5.2")
@@ -565,8 +627,9 @@ def test_errors_of_the_call():
     with pytest.raises(ConfigError, match="unknown mode 'jmp'; did you mean 'jump'"):
         time_program(Program(), "hbm3-5.2", mode="jmp")
     with pytest.raises(ConfigError, match="random: the memory states no refresh"):
-        time_program(Program(), replace(load_memory("hbm3-5.2"), name="random", refresh=None, unlimited=None),
-                     refresh=True)
+        time_program(
+            Program(), replace(load_memory("hbm3-5.2"), name="random", refresh=None, unlimited=None), refresh=True
+        )
     timing = time_program(rows(1), "hbm3-5.2")
     with pytest.raises(ConfigError, match="unknown command 'MACAB'; did you mean 'MAC_AB'"):
         timing.issue_cycles("MACAB")

@@ -94,10 +94,17 @@ def test_attacc_issue_log_of_one_head():
     assert sum(timing.commands.values()) == 192
 
 
-@pytest.mark.parametrize("tokens, limited, cycles", [
-    (512, True, 930), (1024, True, 1890), (1536, True, 2850), (2048, True, 3810),
-    (512, False, 682), (2048, False, 2818),
-])
+@pytest.mark.parametrize(
+    "tokens, limited, cycles",
+    [
+        (512, True, 930),
+        (1024, True, 1890),
+        (1536, True, 2850),
+        (2048, True, 3810),
+        (512, False, 682),
+        (2048, False, 2818),
+    ],
+)
 def test_attacc_cycles_of_one_head(tokens, limited, cycles):
     """The simulator's totals for lengths whose run ends before the first refresh."""
     timing = time_program(attacc_head(tokens), HBM3, power_limit=limited)
@@ -162,7 +169,7 @@ def test_plain_streams_reach_the_peak(op):
     assert timing.bus_utilisation["data"] > 0.95
     moved = 64 * 2 * 16 * HBM3.row_bytes
     assert moved / (timing.time_ns * 1e-9) > 0.95 * HBM3.channel_bytes_per_s
-    assert 16 * HBM3.channel_bytes_per_s == pytest.approx(665.8e9, rel=1e-3)      # 1024 pins at 5.2 Gb/s
+    assert 16 * HBM3.channel_bytes_per_s == pytest.approx(665.8e9, rel=1e-3)  # 1024 pins at 5.2 Gb/s
     refreshed = time_program(stream(op, 64), HBM3, refresh=True)
     # Refresh takes tRFC of every tREFI, and an in-order program opens its banks again one after the other.
     assert 0.8 < refreshed.bus_utilisation["data"] < 1 - 456 / 5070
@@ -216,7 +223,16 @@ def test_energy_is_counted_per_command():
 def test_the_stack_is_the_one_of_the_paper():
     assert HBM3.banks == 64 and HBM3.channels == 16
     assert HBM3.channels * HBM3.banks * HBM3.rows * HBM3.row_bytes == 16 << 30
-    table = {"nRP": 19, "nRCDRD": 19, "nRAS": 45, "nRRDL": 4, "nCCDS": 2, "nCCDL": 4, "nWR": 21, "nREFI": 5070,
-             "nFAW": 39}                                     # PAM, Table 1
+    table = {
+        "nRP": 19,
+        "nRCDRD": 19,
+        "nRAS": 45,
+        "nRRDL": 4,
+        "nCCDS": 2,
+        "nCCDL": 4,
+        "nWR": 21,
+        "nREFI": 5070,
+        "nFAW": 39,
+    }  # PAM, Table 1
     assert {name: HBM3.parameters[name] for name in table} == table
     assert HBM3.at(power_limit=False).parameters["nCCDAB"] == 4

@@ -63,7 +63,7 @@ def all_bits(fmt, rng=None, count=1 << 18):
 def exact(bits, fmt):
     """Value of one finite number as a fraction."""
     sign, exponent, significand = (int(x) for x in decode(np.array(bits), fmt)[:3])
-    return (-1)**sign * significand * Fraction(2)**(exponent - fmt.bias - fmt.fraction_bits)
+    return (-1) ** sign * significand * Fraction(2) ** (exponent - fmt.bias - fmt.fraction_bits)
 
 
 # Values and bits ---------------------------------------------------------------------------------------------------
@@ -97,11 +97,13 @@ def test_a_number_of_the_format_keeps_its_bits(fmt):
 def test_random_float64(fmt):
     """A million numbers: any pattern of binary64, and magnitudes around and below the range of the format."""
     rng = np.random.default_rng(3)
-    value = np.concatenate([
-        rng.integers(0, 1 << 64, 200_000, dtype=np.uint64).view(np.float64),
-        rng.normal(size=600_000) * 2.0 ** rng.uniform(fmt.lsb_exponent - 3, fmt.bias + 2, 600_000),
-        rng.normal(size=200_000) * 2.0**(fmt.lsb_exponent + fmt.fraction_bits),  # around the smallest normal
-    ])
+    value = np.concatenate(
+        [
+            rng.integers(0, 1 << 64, 200_000, dtype=np.uint64).view(np.float64),
+            rng.normal(size=600_000) * 2.0 ** rng.uniform(fmt.lsb_exponent - 3, fmt.bias + 2, 600_000),
+            rng.normal(size=200_000) * 2.0 ** (fmt.lsb_exponent + fmt.fraction_bits),  # around the smallest normal
+        ]
+    )
     bits = from_float64(value, fmt)
     np.testing.assert_array_equal(bits, reference_bits(value, fmt))
     np.testing.assert_array_equal(encode(value, fmt), bits)
@@ -114,8 +116,11 @@ def test_ties_and_their_neighbours(fmt):
     low = np.arange(0, fmt.infinity) if fmt.width == 16 else np.random.default_rng(4).integers(0, fmt.infinity, 1 << 17)
     below = to_float64(low, fmt)
     # Beyond the largest number the grid goes on, for the purpose of rounding.
-    above = np.where(low + 1 == fmt.infinity, 2.0 * to_float64(np.array(fmt.infinity - (1 << fmt.fraction_bits)), fmt),
-                     to_float64(low + 1, fmt))
+    above = np.where(
+        low + 1 == fmt.infinity,
+        2.0 * to_float64(np.array(fmt.infinity - (1 << fmt.fraction_bits)), fmt),
+        to_float64(low + 1, fmt),
+    )
     middle = below + (above - below) / 2  # exact: one bit more than the format has
     for sign in (1.0, -1.0):
         mask = 0 if sign > 0 else fmt.sign_mask
@@ -128,25 +133,60 @@ def test_ties_and_their_neighbours(fmt):
 def test_zeros_infinities_overflow_underflow(fmt):
     least = 2.0**fmt.lsb_exponent
     largest = (2 - 2.0**-fmt.fraction_bits) * 2.0**fmt.bias
-    value = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 1e300, -1e300, largest, least, least / 2, -least / 2,
-                      np.nextafter(least / 2, 1), 5e-324, 1.0, -2.0])
+    value = np.array(
+        [
+            0.0,
+            -0.0,
+            np.inf,
+            -np.inf,
+            np.nan,
+            1e300,
+            -1e300,
+            largest,
+            least,
+            least / 2,
+            -least / 2,
+            np.nextafter(least / 2, 1),
+            5e-324,
+            1.0,
+            -2.0,
+        ]
+    )
     sign = fmt.sign_mask
     one = fmt.bias << fmt.fraction_bits
     assert from_float64(value, fmt).tolist() == [
-        0, sign, fmt.infinity, fmt.negative_infinity, fmt.nan, fmt.infinity, fmt.negative_infinity, fmt.infinity - 1, 1,
-        0, sign, 1, 0, one, sign | (one + (1 << fmt.fraction_bits))]
+        0,
+        sign,
+        fmt.infinity,
+        fmt.negative_infinity,
+        fmt.nan,
+        fmt.infinity,
+        fmt.negative_infinity,
+        fmt.infinity - 1,
+        1,
+        0,
+        sign,
+        1,
+        0,
+        one,
+        sign | (one + (1 << fmt.fraction_bits)),
+    ]
 
 
 @settings(max_examples=300)
-@given(st.sampled_from([FP16, BF16, FP32]), st.integers(0, 1), st.integers(0, (1 << 62) - 1) | st.integers(0, 1 << 12),
-       st.integers(-400, 300))
+@given(
+    st.sampled_from([FP16, BF16, FP32]),
+    st.integers(0, 1),
+    st.integers(0, (1 << 62) - 1) | st.integers(0, 1 << 12),
+    st.integers(-400, 300),
+)
 def test_rounding_of_wide_integers(fmt, sign, magnitude, exponent):
     """Against rational arithmetic: no number of the format is nearer, and of two the even one is taken."""
     bits = int(round_to_format(sign, magnitude, exponent, fmt))
     assert bits >> (fmt.width - 1) == sign
     bits &= fmt.sign_mask - 1
-    value = magnitude * Fraction(2)**exponent
-    overflow = Fraction(2)**fmt.bias * (2 - Fraction(1, 2 << fmt.fraction_bits))
+    value = magnitude * Fraction(2) ** exponent
+    overflow = Fraction(2) ** fmt.bias * (2 - Fraction(1, 2 << fmt.fraction_bits))
     if value >= overflow:
         assert bits == fmt.infinity
         return
@@ -182,8 +222,19 @@ def test_order_key(fmt):
 @pytest.mark.parametrize("fmt", IO)
 def test_products_are_exact(fmt):
     rng = np.random.default_rng(6)
-    corner = np.array([0, 1, 2, (1 << fmt.fraction_bits) - 1, 1 << fmt.fraction_bits, fmt.infinity - 1, fmt.infinity,
-                       fmt.infinity + 1, fmt.nan])
+    corner = np.array(
+        [
+            0,
+            1,
+            2,
+            (1 << fmt.fraction_bits) - 1,
+            1 << fmt.fraction_bits,
+            fmt.infinity - 1,
+            fmt.infinity,
+            fmt.infinity + 1,
+            fmt.nan,
+        ]
+    )
     corner = np.concatenate([corner, corner | fmt.sign_mask])
     a = np.concatenate([np.repeat(corner, len(corner)), rng.integers(0, 1 << 16, 3000)])
     b = np.concatenate([np.tile(corner, len(corner)), rng.integers(0, 1 << 16, 3000)])
@@ -196,15 +247,25 @@ def test_products_are_exact(fmt):
     assert not magnitude[inf | nan].any() and not exponent[magnitude == 0].any()
     unit = -2 * (fmt.bias + fmt.fraction_bits)
     for index in np.flatnonzero(~(inf | nan)):
-        value = (-1)**int(sign[index]) * int(magnitude[index]) * Fraction(2)**int(exponent[index] + unit)
+        value = (-1) ** int(sign[index]) * int(magnitude[index]) * Fraction(2) ** int(exponent[index] + unit)
         assert value == exact(a[index], fmt) * exact(b[index], fmt)
 
 
 WINDOWS = [
-    pytest.param(AlignedWindow(io, acc.precision, guard, terms, result), id=f"{io.name}-{acc.name}-{guard}-{result.name}")
+    pytest.param(
+        AlignedWindow(io, acc.precision, guard, terms, result), id=f"{io.name}-{acc.name}-{guard}-{result.name}"
+    )
     for io, acc, guard, terms, result in (
-        (FP16, FP32, 6, 257, FP32), (FP16, FP32, 6, 33, FP16), (FP16, FP16, 6, 33, FP16), (FP16, BF16, 1, 300, FP32),
-        (BF16, FP32, 6, 257, FP32), (BF16, FP32, 6, 33, BF16), (BF16, BF16, 16, 33, FP16), (BF16, FP16, 1, 33, BF16))]
+        (FP16, FP32, 6, 257, FP32),
+        (FP16, FP32, 6, 33, FP16),
+        (FP16, FP16, 6, 33, FP16),
+        (FP16, BF16, 1, 300, FP32),
+        (BF16, FP32, 6, 257, FP32),
+        (BF16, FP32, 6, 33, BF16),
+        (BF16, BF16, 16, 33, FP16),
+        (BF16, FP16, 1, 33, BF16),
+    )
+]
 
 
 def draw_operands(rng, fmt, shape, spread):
@@ -237,7 +298,7 @@ def test_sum_is_within_a_unit_a_loss(window, lanes):
             losses += np.count_nonzero((shift > max(window.left, 0)) & (products.magnitude != 0))
             losses += int(state.exponent > before)
         total = sum(exact(x, window.io) * exact(y, window.io) for x, y in zip(a.flat, b.flat, strict=True))
-        unit = Fraction(2)**int(state.exponent + window.unit)
+        unit = Fraction(2) ** int(state.exponent + window.unit)
         assert abs(int(state.value) * unit - total) <= losses * unit
         assert abs(int(state.value)) < 1 << (window.width - 1)
         assert state.exponent >= window.floor
@@ -258,8 +319,8 @@ def test_error_relative_to_the_largest_term():
         for n in range(16):
             aligned_add(state, exact_products(a[n], b[n], FP16), window)
         terms = [exact(x, FP16) * exact(y, FP16) for x, y in zip(a, b, strict=True)]
-        error = abs(int(state.value) * Fraction(2)**int(state.exponent + window.unit) - sum(terms))
-        assert error <= 16 * Fraction(2)**-28 * max(map(abs, terms))
+        error = abs(int(state.value) * Fraction(2) ** int(state.exponent + window.unit) - sum(terms))
+        assert error <= 16 * Fraction(2) ** -28 * max(map(abs, terms))
         worst = max(worst, float(error / max(map(abs, terms))))
     assert worst > 0  # the window does cut something off
 
@@ -280,7 +341,7 @@ def test_sum_is_exact_when_nothing_is_cut_off(window):
         for n in range(20):
             aligned_add(state, exact_products(a[n], b[n], window.io), window)
         total = Fraction(int((x * y).sum())) * Fraction(scale)
-        assert int(state.value) * Fraction(2)**int(state.exponent + window.unit) == total
+        assert int(state.value) * Fraction(2) ** int(state.exponent + window.unit) == total
         assert aligned_result(state, window) == from_float64(np.array(float(total)), window.result)
 
 
@@ -290,8 +351,9 @@ def test_fused_sum_does_not_depend_on_lane_order(data):
     window = data.draw(st.sampled_from([w.values[0] for w in WINDOWS]))
     bits = st.integers(0, (1 << 16) - 1)
     lanes = data.draw(st.sampled_from([2, 4, 16]))
-    a, b = (np.array(data.draw(st.lists(bits, min_size=2 * lanes, max_size=2 * lanes))).reshape(2, lanes)
-            for _ in range(2))
+    a, b = (
+        np.array(data.draw(st.lists(bits, min_size=2 * lanes, max_size=2 * lanes))).reshape(2, lanes) for _ in range(2)
+    )
     order = np.array(data.draw(st.permutations(range(lanes))))
 
     def total(a, b):
@@ -335,13 +397,16 @@ def test_preload(window, fmt):
     state = preload(bits, fmt, window)
     assert (state.exponent >= window.floor).all()
     for n, pattern in enumerate(bits):
-        unit = Fraction(2)**int(state.exponent[n] + window.unit)
+        unit = Fraction(2) ** int(state.exponent[n] + window.unit)
         error = abs(int(state.value[n]) * unit - exact(pattern, fmt))
         kept = fmt.precision <= window.magnitude_bits and state.exponent[n] > window.floor
         assert error == 0 if kept else error < 2 * unit
     special = preload(np.array([fmt.infinity, fmt.negative_infinity, fmt.nan]), fmt, window)
     assert aligned_result(special, window).tolist() == [
-        window.result.infinity, window.result.negative_infinity, window.result.nan]
+        window.result.infinity,
+        window.result.negative_infinity,
+        window.result.nan,
+    ]
 
 
 @pytest.mark.parametrize("terms", [1, 32, 1000])
@@ -350,13 +415,21 @@ def test_probability_sum_of_fp16_is_exact(terms):
     rng = np.random.default_rng(11)
     window = SumWindow(FP16, 24, 6, terms, FP32)
     one = FP16.bias << FP16.fraction_bits
-    bits = np.concatenate([rng.integers(0, one + 1, (200, terms)), np.full((1, terms), one), np.zeros((1, terms), int),
-                           np.ones((1, terms), int)])
+    bits = np.concatenate(
+        [
+            rng.integers(0, one + 1, (200, terms)),
+            np.full((1, terms), one),
+            np.zeros((1, terms), int),
+            np.ones((1, terms), int),
+        ]
+    )
     total = to_float64(bits, FP16).sum(axis=1)  # exact in binary64: a multiple of 2**-24 below 2**10
     np.testing.assert_array_equal(probability_sum(bits, window), reference_bits(total, FP32))
 
 
-@pytest.mark.parametrize(("io", "result", "guard"), [(BF16, FP32, 6), (BF16, BF16, 6), (FP16, FP16, 6), (FP16, BF16, 1)])
+@pytest.mark.parametrize(
+    ("io", "result", "guard"), [(BF16, FP32, 6), (BF16, BF16, 6), (FP16, FP16, 6), (FP16, BF16, 1)]
+)
 def test_probability_sum_truncates_each_term_to_the_window(io, result, guard):
     rng = np.random.default_rng(12)
     window = SumWindow(io, result.precision, guard, 32, result)
@@ -372,7 +445,9 @@ def test_probability_sum_with_nan():
     window = SumWindow(FP16, 24, 6, 4, FP32)
     one = FP16.bias << 10
     assert probability_sum(np.array([[one, FP16.nan, 0, 0], [one, one, 0, 0]]), window).tolist() == [
-        FP32.nan, 128 << 23]
+        FP32.nan,
+        128 << 23,
+    ]
 
 
 # Exponential -------------------------------------------------------------------------------------------------------
@@ -381,7 +456,7 @@ def test_probability_sum_with_nan():
 def ulp(value, fmt):
     """Distance of the numbers of a format around binary64 values in 0..1."""
     exponent = np.maximum(np.frexp(value)[1] - 1, 1 - fmt.bias)
-    return 2.0**(exponent - fmt.fraction_bits)
+    return 2.0 ** (exponent - fmt.fraction_bits)
 
 
 @pytest.mark.parametrize("io", IO)
@@ -413,11 +488,22 @@ def test_exponential_is_a_chord_rounded_once(io):
 
 def pairs(rng, fmt, count):
     """Finite numbers in pairs, the larger first: alike, far apart, of opposite signs, subnormal, equal."""
-    a = np.concatenate([rng.normal(size=count) * 8, rng.normal(size=count) * 2.0**rng.uniform(-30, 14, count),
-                        np.zeros(count), rng.normal(size=count) * 1e-7])
-    b = np.concatenate([rng.normal(size=count) * 8, rng.normal(size=count) * 2.0**rng.uniform(-30, 14, count),
-                        -np.abs(rng.normal(size=count)) * 2.0**rng.uniform(-26, 6, count),
-                        rng.normal(size=count) * 1e-7])
+    a = np.concatenate(
+        [
+            rng.normal(size=count) * 8,
+            rng.normal(size=count) * 2.0 ** rng.uniform(-30, 14, count),
+            np.zeros(count),
+            rng.normal(size=count) * 1e-7,
+        ]
+    )
+    b = np.concatenate(
+        [
+            rng.normal(size=count) * 8,
+            rng.normal(size=count) * 2.0 ** rng.uniform(-30, 14, count),
+            -np.abs(rng.normal(size=count)) * 2.0 ** rng.uniform(-26, 6, count),
+            rng.normal(size=count) * 1e-7,
+        ]
+    )
     a, b = (from_float64(x, fmt) for x in (a, b))
     a, b = np.concatenate([a, a[::100]]), np.concatenate([b, a[::100]])
     first = order_key(a, fmt) >= order_key(b, fmt)
@@ -465,15 +551,22 @@ def test_softmax_exponential_of_special_values(fmt, io):
     one, inf, ninf, nan = fmt.bias << fmt.fraction_bits, fmt.infinity, fmt.negative_infinity, fmt.nan
     full = io.bias << io.fraction_bits
     cases = [
-        (one, ninf, 0),          # a masked token
+        (one, ninf, 0),  # a masked token
         (inf, ninf, 0),
-        (ninf, ninf, 0),         # all tokens masked
+        (ninf, ninf, 0),  # all tokens masked
         (inf, one, 0),
-        (inf, inf, io.nan),      # infinity minus infinity
-        (nan, one, io.nan), (nan, nan, io.nan), (nan, inf, io.nan), (nan, ninf, io.nan), (one, nan, io.nan),
-        (0, 0, full), (0, fmt.sign_mask, full), (fmt.sign_mask, fmt.sign_mask, full),
+        (inf, inf, io.nan),  # infinity minus infinity
+        (nan, one, io.nan),
+        (nan, nan, io.nan),
+        (nan, inf, io.nan),
+        (nan, ninf, io.nan),
+        (one, nan, io.nan),
+        (0, 0, full),
+        (0, fmt.sign_mask, full),
+        (fmt.sign_mask, fmt.sign_mask, full),
         (fmt.infinity - 1, (fmt.infinity - 1) | fmt.sign_mask, 0),  # the largest difference
-        (1, 0, full), (0, fmt.sign_mask | 1, full),                 # the smallest
+        (1, 0, full),
+        (0, fmt.sign_mask | 1, full),  # the smallest
         (inf + 1, one, io.nan),  # a NaN of another pattern
     ]
     maximum, value, expected = (np.array(x) for x in zip(*cases, strict=True))
@@ -485,7 +578,10 @@ def test_formats():
         fmt, info = FORMATS[name], ml_dtypes.finfo(dtype)
         assert (fmt.width, fmt.fraction_bits, fmt.exponent_bits) == (info.bits, info.nmant, info.nexp)
         assert to_float64(np.array([fmt.infinity - 1, 1, 1 << fmt.fraction_bits]), fmt).tolist() == [
-            float(info.max), float(info.smallest_subnormal), float(info.smallest_normal)]
+            float(info.max),
+            float(info.smallest_subnormal),
+            float(info.smallest_normal),
+        ]
         assert fmt.precision == fmt.fraction_bits + 1 and 2.0**fmt.lsb_exponent == float(info.smallest_subnormal)
 
 
@@ -495,6 +591,7 @@ def test_products_default_to_no_effect():
     state = Accumulator.zeros((3,), window)
     state.value[:], state.exponent[:] = [5, -7, 0], [12, 30, 20]
     before = (state.value.tolist(), state.exponent.tolist())
-    aligned_add(state, Products(np.array([0, 1, 0]), *(np.zeros(3, int) for _ in range(2)), *(np.zeros(3, bool),) * 2),
-                window)
+    aligned_add(
+        state, Products(np.array([0, 1, 0]), *(np.zeros(3, int) for _ in range(2)), *(np.zeros(3, bool),) * 2), window
+    )
     assert (state.value.tolist(), state.exponent.tolist()) == before

@@ -33,9 +33,15 @@ def numbers(rng, fmt, shape):
     sign = rng.integers(0, 2, shape) << (fmt.width - 1)
     fraction = rng.integers(0, 1 << fmt.fraction_bits, shape)
     near = min(fmt.bias + 3, fmt.exponent_max - 1)
-    exponent = np.choose(rng.integers(0, 4, shape), [
-        rng.integers(0, fmt.exponent_max, shape), rng.integers(fmt.bias - 1, near, shape),
-        rng.integers(0, 2, shape), np.full(shape, fmt.exponent_max // 2)])
+    exponent = np.choose(
+        rng.integers(0, 4, shape),
+        [
+            rng.integers(0, fmt.exponent_max, shape),
+            rng.integers(fmt.bias - 1, near, shape),
+            rng.integers(0, 2, shape),
+            np.full(shape, fmt.exponent_max // 2),
+        ],
+    )
     bits = sign | exponent << fmt.fraction_bits | np.where(rng.random(shape) < 0.2, 0, fraction)
     bits = np.where(rng.random(shape) < 0.1, sign, bits)
     return np.where(rng.random(shape) < 0.01, rng.integers(0, 1 << fmt.width, shape), bits)
@@ -67,8 +73,12 @@ def defined(a, b, acc, fmt, result, window, flush=False):
     if flush:
         floats = [tuple(math.copysign(0, v) if abs(v) < 2.0 ** (1 - fmt.bias) else v for v in pair) for pair in floats]
     with np.errstate(invalid="ignore"):
-        products = [float(np.float64(x) * np.float64(y)) if math.isfinite(x) and math.isfinite(y) else
-                    float(np.float64(np.sign(x)) * np.float64(np.sign(y)) * np.inf) for x, y in floats]
+        products = [
+            float(np.float64(x) * np.float64(y))
+            if math.isfinite(x) and math.isfinite(y)
+            else float(np.float64(np.sign(x)) * np.float64(np.sign(y)) * np.inf)
+            for x, y in floats
+        ]
     start = [] if acc is None else [float(to_float64(acc, result))]
     if flush and start and abs(start[0]) < 2.0 ** (1 - result.bias):
         start = [math.copysign(0, start[0])]
@@ -78,8 +88,11 @@ def defined(a, b, acc, fmt, result, window, flush=False):
         return result.nan if math.isnan(total) else result.infinity if total > 0 else result.negative_infinity
     minus = all(math.copysign(1, v) < 0 for v in products + start)
     # Each live term: its exact value and its exponent, on the scale of products.
-    live = [(Fraction(x) * Fraction(y), exponent_of(i, fmt) + exponent_of(j, fmt))
-            for (x, y), (i, j, _) in zip(floats, terms, strict=True) if x and y]
+    live = [
+        (Fraction(x) * Fraction(y), exponent_of(i, fmt) + exponent_of(j, fmt))
+        for (x, y), (i, j, _) in zip(floats, terms, strict=True)
+        if x and y
+    ]
     live += [(Fraction(v), exponent_of(acc, result) + 2 * fmt.bias - result.bias - 1) for v in start if v]
     if window != "exact" and live:
         bits = result.precision + 3 if window is None else window
@@ -89,22 +102,44 @@ def defined(a, b, acc, fmt, result, window, flush=False):
     return rounded(sum((v for v, _ in live), Fraction()), result, minus, flush)
 
 
-CASES = [(fmt, result, window, with_acc) for fmt, result in ((FP16, FP32), (FP16, FP16), (BF16, FP32), (BF16, BF16),
-                                                             (FP32, FP32), (TINY, float_format("e4m3")), (FP32, FP16))
-         for window, with_acc in ((None, True), ("exact", True), (None, False), ("exact", False), (9, True), (2, False),
-                                  (58, True), (80, True))]
+CASES = [
+    (fmt, result, window, with_acc)
+    for fmt, result in (
+        (FP16, FP32),
+        (FP16, FP16),
+        (BF16, FP32),
+        (BF16, BF16),
+        (FP32, FP32),
+        (TINY, float_format("e4m3")),
+        (FP32, FP16),
+    )
+    for window, with_acc in (
+        (None, True),
+        ("exact", True),
+        (None, False),
+        ("exact", False),
+        (9, True),
+        (2, False),
+        (58, True),
+        (80, True),
+    )
+]
 
 
-@pytest.mark.parametrize("fmt, result, window, with_acc", CASES,
-                         ids=lambda x: getattr(x, "name", {True: "acc", False: "none"}.get(x, str(x))
-                                               if isinstance(x, bool) else str(x)))
+@pytest.mark.parametrize(
+    "fmt, result, window, with_acc",
+    CASES,
+    ids=lambda x: getattr(x, "name", {True: "acc", False: "none"}.get(x, str(x)) if isinstance(x, bool) else str(x)),
+)
 def test_definition(fmt, result, window, with_acc):
     """Lanes 1 to 5, cancelling pairs, zeros of both signs, subnormals, specials; with and without flushing."""
     rng = np.random.default_rng(7)
     for lanes, flush in ((1, False), (2, True), (3, False), (5, False)):
         a, b = numbers(rng, fmt, (25, lanes)), numbers(rng, fmt, (25, lanes))
-        a[::3, lanes // 2:lanes // 2 * 2], b[::3, lanes // 2:lanes // 2 * 2] = (
-            a[::3, :lanes // 2], b[::3, :lanes // 2] ^ fmt.sign_mask)
+        a[::3, lanes // 2 : lanes // 2 * 2], b[::3, lanes // 2 : lanes // 2 * 2] = (
+            a[::3, : lanes // 2],
+            b[::3, : lanes // 2] ^ fmt.sign_mask,
+        )
         acc = numbers(rng, result, 25) if with_acc else None
         got = dot(a, b, acc, fmt=fmt, result=result, window=window, flush_to_zero=flush)
         want = [defined(a[n], b[n], None if acc is None else acc[n], fmt, result, window, flush) for n in range(25)]
@@ -120,8 +155,10 @@ def test_exact_is_the_correctly_rounded_sum(fmt):
     a[::4, 8:], b[::4, 8:] = a[::4, :8], b[::4, :8] ^ fmt.sign_mask ^ (rng.random((100, 8)) < 0.05)
     got = dot(a, b, acc, fmt=fmt, window="exact")
     products, acc = to_float64(a, fmt) * to_float64(b, fmt), to_float64(acc, FP32)
-    assert got.tolist() == [rounded(sum(map(Fraction, [*row, c])), FP32, False)
-                            for row, c in zip(products.tolist(), acc.tolist(), strict=True)]
+    assert got.tolist() == [
+        rounded(sum(map(Fraction, [*row, c])), FP32, False)
+        for row, c in zip(products.tolist(), acc.tolist(), strict=True)
+    ]
 
 
 @pytest.mark.parametrize("fmt", FORMATS)
@@ -169,7 +206,7 @@ def test_error_of_a_window(window):
     products = to_float64(a, FP16) * to_float64(b, FP16)
     exact = products.sum(axis=1)  # exact in binary64: products of FP16 are multiples of 2**-48 below 2**32
     bits = 80 if window == "exact" else dot_window(FP16, FP32, 16, window).bits
-    bound = 16 * np.abs(products).max(axis=1) * 2.0 ** (2 - bits) + np.abs(exact) * 2.0 ** -24
+    bound = 16 * np.abs(products).max(axis=1) * 2.0 ** (2 - bits) + np.abs(exact) * 2.0**-24
     assert (np.abs(got - exact) <= bound).all()
 
 
@@ -188,9 +225,11 @@ def streamed(a, b, first, last, fmt, result, window):
         values = [(float(to_float64(x, fmt)), float(to_float64(y, fmt))) for x, y in products]
         flags |= {str(np.float64(x) * np.float64(y)) for x, y in values if not (math.isfinite(x) and math.isfinite(y))}
         minus = minus and all((x ^ y) & fmt.sign_mask for x, y in products)
-        live = [(Fraction(x) * Fraction(y), exponent_of(i, fmt) + exponent_of(j, fmt))
-                for (x, y), (i, j) in zip(values, products, strict=True)
-                if x and y and math.isfinite(x) and math.isfinite(y)]
+        live = [
+            (Fraction(x) * Fraction(y), exponent_of(i, fmt) + exponent_of(j, fmt))
+            for (x, y), (i, j) in zip(values, products, strict=True)
+            if x and y and math.isfinite(x) and math.isfinite(y)
+        ]
         if window == "exact":
             total += sum(v for v, _ in live)
             sum_ = total
@@ -228,8 +267,9 @@ def test_stream_of_one_beat_is_a_dot_product():
     a, b = numbers(rng, FP16, (500, 4)), numbers(rng, FP16, (500, 4))
     ones = np.ones(500, bool)
     for window in (None, "exact"):
-        np.testing.assert_array_equal(dot_stream(a, b, ones, ones, fmt=FP16, window=window),
-                                      dot(a, b, fmt=FP16, window=window))
+        np.testing.assert_array_equal(
+            dot_stream(a, b, ones, ones, fmt=FP16, window=window), dot(a, b, fmt=FP16, window=window)
+        )
 
 
 # Vectors, and the tree -----------------------------------------------------------------------------------------------
@@ -242,13 +282,15 @@ def test_vectors():
     for lane in range(5):
         x = a[:, lane]
         np.testing.assert_array_equal(vector_multiply(a, b, fmt=FP16)[:, lane], multiply(x, b[:, lane], FP16))
-        np.testing.assert_array_equal(vector_add(a, b, fmt=FP16, subtract=True)[:, lane],
-                                      add(x, b[:, lane], FP16, subtract=True))
+        np.testing.assert_array_equal(
+            vector_add(a, b, fmt=FP16, subtract=True)[:, lane], add(x, b[:, lane], FP16, subtract=True)
+        )
         np.testing.assert_array_equal(vector_scale(s, a, fmt=FP16)[:, lane], multiply(s, x, FP16))
-        np.testing.assert_array_equal(vector_mac(s, a, acc, fmt=FP16, result=FP32)[:, lane],
-                                      fma(s, x, acc[:, lane], FP16, acc=FP32))
+        np.testing.assert_array_equal(
+            vector_mac(s, a, acc, fmt=FP16, result=FP32)[:, lane], fma(s, x, acc[:, lane], FP16, acc=FP32)
+        )
     with np.errstate(invalid="ignore", over="ignore"):
-        product = (s.astype(np.uint16).view(np.float16)[:, None] * a.astype(np.uint16).view(np.float16))
+        product = s.astype(np.uint16).view(np.float16)[:, None] * a.astype(np.uint16).view(np.float16)
         want = product.astype(np.float32) + acc.astype(np.uint32).view(np.float32)
     got = vector_mac(s, a, acc, fmt=FP16, result=FP32, fused=False)
     usual = ~np.isnan(want)

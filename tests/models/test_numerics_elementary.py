@@ -36,7 +36,7 @@ def neighbours(function, a, fmt):
         exponent = np.maximum(np.frexp(exact)[1] - 1, 1 - bias)
         scaled = np.ldexp(exact, f - exponent)
         below, inexact = np.floor(scaled).astype(np.int64), exact != 0
-        assert (np.abs(scaled - np.rint(scaled))[inexact] > 2.0**(f - 50)).all()
+        assert (np.abs(scaled - np.rint(scaled))[inexact] > 2.0 ** (f - 50)).all()
         low = np.where(inexact, below + (exponent.astype(np.int64) + bias - 1 << f), 0)
         return np.minimum(low, fmt.infinity), np.minimum(low + inexact, fmt.infinity), sign
     low, high = [], []
@@ -120,11 +120,20 @@ def corners(fmt, count, seed=1):
     f, one = fmt.fraction_bits, fmt.bias << fmt.fraction_bits
     near = np.arange(-300, 301)
     pieces = (np.arange(1 << min(f, 9)) << (f - min(f, 9)))[:, None] + near[290:311]
-    return np.unique(np.concatenate([
-        rng.integers(0, fmt.infinity, count), one + rng.integers(-1 << f, 1 << f, count // 2),
-        rng.integers(0, fmt.smallest_normal, count // 8), one + near,
-        (np.arange(fmt.exponent_max)[:, None] * (1 << f) + near[298:303]).ravel().clip(0, fmt.infinity),
-        one + pieces.ravel(), (one - (1 << f) + pieces.ravel()).clip(0), [0, 1, fmt.largest, fmt.infinity, fmt.nan]]))
+    return np.unique(
+        np.concatenate(
+            [
+                rng.integers(0, fmt.infinity, count),
+                one + rng.integers(-1 << f, 1 << f, count // 2),
+                rng.integers(0, fmt.smallest_normal, count // 8),
+                one + near,
+                (np.arange(fmt.exponent_max)[:, None] * (1 << f) + near[298:303]).ravel().clip(0, fmt.infinity),
+                one + pieces.ravel(),
+                (one - (1 << f) + pieces.ravel()).clip(0),
+                [0, 1, fmt.largest, fmt.infinity, fmt.nan],
+            ]
+        )
+    )
 
 
 @pytest.mark.parametrize("name", ["fp32", "e5m23", "e2m23", "e11m20", "e8m13"])
@@ -140,12 +149,21 @@ def test_million_numbers_of_fp32(function):
     """Against binary64 (which is 2**29 times finer): below one unit in the last place, and how much below."""
     rng = np.random.default_rng(7)
     one = FP32.bias << 23
-    a = np.sort(np.concatenate([rng.integers(FP32.smallest_normal, FP32.infinity, 700_000),
-                                rng.integers(one - (1 << 23), one + (1 << 23), 400_000)]))
+    a = np.sort(
+        np.concatenate(
+            [
+                rng.integers(FP32.smallest_normal, FP32.infinity, 700_000),
+                rng.integers(one - (1 << 23), one + (1 << 23), 400_000),
+            ]
+        )
+    )
     x = to_float64(a, FP32)
     with np.errstate(divide="ignore"):
-        exact = {reciprocal: lambda: 1 / x, reciprocal_square_root: lambda: 1 / np.sqrt(x),
-                 logarithm: lambda: np.log(x)}[function]()
+        exact = {
+            reciprocal: lambda: 1 / x,
+            reciprocal_square_root: lambda: 1 / np.sqrt(x),
+            logarithm: lambda: np.log(x),
+        }[function]()
     got = to_float64(function(a, fmt=FP32), FP32)
     unit = np.ldexp(1.0, np.maximum(np.frexp(np.where(exact == 0, 1, exact))[1] - 1, -126) - 23)
     error = np.abs(got - exact) / unit
@@ -161,18 +179,28 @@ def test_every_significand_of_fp32():
     for first in range(one - (1 << 23), one + (1 << 23), size):
         a = np.arange(first, first + size + 1)  # the first of the next part too, for the order
         x = to_float64(a, FP32)
-        for function, exact, bound in ((reciprocal, 1 / x, 0.86), (reciprocal_square_root, 1 / np.sqrt(x), 0.72),
-                                       (logarithm, np.log(x), 0.67)):
+        for function, exact, bound in (
+            (reciprocal, 1 / x, 0.86),
+            (reciprocal_square_root, 1 / np.sqrt(x), 0.72),
+            (logarithm, np.log(x), 0.67),
+        ):
             got = to_float64(function(a, fmt=FP32), FP32)
             unit = np.ldexp(1.0, np.frexp(np.where(exact == 0, 1, exact))[1] - 24)
             assert (np.abs(got - exact) / unit).max() < bound
             assert ((np.diff(got) >= 0) if function is logarithm else (np.diff(got) <= 0)).all()
 
 
-@pytest.mark.parametrize(("function", "fmt", "worst", "share"), [
-    (reciprocal, FP16, 0.9927, 0.145), (reciprocal, BF16, 0.9455, 0.281),
-    (reciprocal_square_root, FP16, 0.9947, 0.157), (reciprocal_square_root, BF16, 0.9734, 0.161),
-    (logarithm, FP16, 0.9951, 0.0483), (logarithm, BF16, 0.9644, 0.0135)])
+@pytest.mark.parametrize(
+    ("function", "fmt", "worst", "share"),
+    [
+        (reciprocal, FP16, 0.9927, 0.145),
+        (reciprocal, BF16, 0.9455, 0.281),
+        (reciprocal_square_root, FP16, 0.9947, 0.157),
+        (reciprocal_square_root, BF16, 0.9734, 0.161),
+        (logarithm, FP16, 0.9951, 0.0483),
+        (logarithm, BF16, 0.9644, 0.0135),
+    ],
+)
 def test_accuracy_as_documented(function, fmt, worst, share):
     """Largest error in units in the last place, and share of finite operands whose result is not the nearest."""
     a = np.arange(1, fmt.infinity)
@@ -192,6 +220,7 @@ def test_a_wrong_coefficient_is_seen(function, monkeypatch):
     original = getattr(elementary, name)
     failed = 0
     for piece in (0, 7, -1):
+
         def changed(argument, piece=piece):
             tables = original(argument)
             table = tables.quotient if function is logarithm else tables
@@ -223,8 +252,11 @@ def test_tables_are_small():
 @pytest.mark.parametrize("function", ALL)
 def test_values_that_anyone_knows(function):
     one, two, four, half = (FP16.bias + n << 10 for n in (0, 1, 2, -1))
-    expected = {reciprocal: [one, half, half - (1 << 10), two], reciprocal_square_root: [one, None, half, None],
-                logarithm: [0, 0x398C, 0x3D8C, 0xB98C]}[function]
+    expected = {
+        reciprocal: [one, half, half - (1 << 10), two],
+        reciprocal_square_root: [one, None, half, None],
+        logarithm: [0, 0x398C, 0x3D8C, 0xB98C],
+    }[function]
     got = function(np.array([one, two, four, half]), fmt=FP16).tolist()
     assert [g for g, e in zip(got, expected, strict=True) if e is not None] == [e for e in expected if e is not None]
     # The largest subnormal whose reciprocal overflows is 2**-16; the next one's does not.

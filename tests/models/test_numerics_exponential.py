@@ -45,6 +45,7 @@ def special(fmt):
 @pytest.mark.parametrize("fmt", IO)
 def test_errors_of_a_correctly_rounded_function(fmt):
     """Rounding binary64's exponential is correct rounding for 16 bits; mpmath agrees with binary64 on all errors."""
+
     def function(bits):
         return from_float64(np.exp(to_float64(bits, fmt)), fmt)
 
@@ -58,6 +59,7 @@ def test_errors_of_a_correctly_rounded_function(fmt):
 
 def planted(change):
     """Errors of FP16's exponential with something wrong."""
+
     def function(bits):
         right = from_float64(np.exp(to_float64(bits, FP16)), FP16)
         return change(bits, right)
@@ -80,11 +82,12 @@ def test_planted_errors_are_found():
 
 def test_errors_of_other_directions_and_domains():
     """Falling where the reference falls is monotonic; where there is no real number NaN is due."""
-    found = ulp_errors(lambda bits: from_float64(-to_float64(bits, FP16) ** 2, FP16), FP16, lambda x: -x * x)
+    found = ulp_errors(lambda bits: from_float64(-(to_float64(bits, FP16) ** 2), FP16), FP16, lambda x: -x * x)
     assert found["monotonic"] and found["max_steps"] == 0
     with np.errstate(invalid="ignore"):
-        root = ulp_errors(lambda bits: from_float64(np.sqrt(to_float64(bits, FP16)), FP16), FP16,
-                          exact_function(mpmath.sqrt))
+        root = ulp_errors(
+            lambda bits: from_float64(np.sqrt(to_float64(bits, FP16)), FP16), FP16, exact_function(mpmath.sqrt)
+        )
     assert root["special"] and root["inputs"] == FP16.infinity + 1 and root["max_ulp"] <= 0.5
     with pytest.raises(ValueError, match="^Inputs must be given for a format of more than 16 bits, not for fp32$"):
         ulp_errors(lambda bits: bits, FP32, np.exp)
@@ -111,14 +114,16 @@ def test_exponential_in_small_formats(name):
     assert found["max_ulp"] < 1 and found["monotonic"] and found["special"]
 
 
-@pytest.mark.parametrize(("name", "count"), [("fp32", 1_200_000), ("e8m10", 100_000), ("e8m12", 100_000),
-                                             ("e5m15", 100_000), ("e8m27", 300_000)])
+@pytest.mark.parametrize(
+    ("name", "count"),
+    [("fp32", 1_200_000), ("e8m10", 100_000), ("e8m12", 100_000), ("e5m15", 100_000), ("e8m27", 300_000)],
+)
 def test_exponential_in_wide_formats(name, count):
     """Random operands of the whole range, of every size, and next to the ends; binary64 is exact enough."""
     fmt = float_format(name)
     rng = np.random.default_rng(3)
     low, high = -math.log(2) * (fmt.bias + fmt.precision), math.log(2) * (fmt.bias + 1)
-    sizes = 2.0**rng.uniform(-fmt.precision - 2, math.log2(fmt.bias), count // 2) * rng.choice([-1, 1], count // 2)
+    sizes = 2.0 ** rng.uniform(-fmt.precision - 2, math.log2(fmt.bias), count // 2) * rng.choice([-1, 1], count // 2)
     value = np.concatenate([rng.uniform(low * 1.02, high * 1.02, count // 2), sizes])
     near = np.concatenate([from_float64(np.array([x]), fmt) + np.arange(-500, 501) for x in (low, high, -high, 1, -1)])
     inputs = np.unique(np.concatenate([from_float64(value, fmt), near]))
@@ -136,7 +141,7 @@ def test_exponential_with_flush_to_zero(name):
     got = exponential(bits, fmt, flush_to_zero=True)
     subnormal = bits & ~fmt.sign_mask < fmt.smallest_normal
     zeroed = np.where(subnormal, bits & fmt.sign_mask, bits)
-    tiny = np.exp(to_float64(zeroed, fmt)) < 2.0**(1 - fmt.bias)
+    tiny = np.exp(to_float64(zeroed, fmt)) < 2.0 ** (1 - fmt.bias)
     expected = np.maximum(exponential(zeroed, fmt), fmt.smallest_normal)
     np.testing.assert_array_equal(got, np.where(f.nan, fmt.nan, np.where(tiny, 0, expected)))
 
@@ -155,9 +160,18 @@ def test_tables_stay_within_their_bounds():
     for name in ("fp16", "bf16", "fp32", "e8m10", "e5m15", "e2m1"):
         tables = exponential_tables(float_format(name))
         size = 1 << tables.fraction_bits
-        word = np.arange(size) if size <= 1 << 18 else np.unique(np.concatenate(
-            [np.linspace(0, size - 1, 100_000).astype(np.int64),
-             (np.arange(1, 1 << 10)[:, None] * (size >> 10) + np.arange(-2, 3)).ravel()]))
+        word = (
+            np.arange(size)
+            if size <= 1 << 18
+            else np.unique(
+                np.concatenate(
+                    [
+                        np.linspace(0, size - 1, 100_000).astype(np.int64),
+                        (np.arange(1, 1 << 10)[:, None] * (size >> 10) + np.arange(-2, 3)).ravel(),
+                    ]
+                )
+            )
+        )
         value = tables.power(word)
         assert value.min() >= 0 and value.max() < 1 << tables.value_bits and (np.diff(value) >= 0).all(), name
 
@@ -169,9 +183,9 @@ def fraction_bits_of(number, fmt):
     """Bits of a rational number, rounded to nearest even."""
     sign, number = (fmt.sign_mask, -number) if number < 0 else (0, number)
     exponent = 1 - fmt.bias
-    while number >= Fraction(2)**(exponent + 1):
+    while number >= Fraction(2) ** (exponent + 1):
         exponent += 1
-    units = round(number / Fraction(2)**(exponent - fmt.fraction_bits))
+    units = round(number / Fraction(2) ** (exponent - fmt.fraction_bits))
     bits = (exponent + fmt.bias - 1 << fmt.fraction_bits) + units
     return sign | min(bits, fmt.infinity)
 
@@ -231,8 +245,10 @@ def test_taylor_series_with_reduction_over_every_operand(fmt, flush):
 def test_wrong_series():
     with pytest.raises(ValueError, match="^Order must be 1 or more, not 0$"):
         taylor_constants(BF16, 0, False)
-    with pytest.raises(ValueError, match="^Format must have 4 exponent bits and 9 bits of precision or more for the "
-                                         "reduction, not be e9m3$"):
+    with pytest.raises(
+        ValueError,
+        match="^Format must have 4 exponent bits and 9 bits of precision or more for the reduction, not be e9m3$",
+    ):
         taylor_constants(float_format("e9m3"), 10, True)
     with pytest.raises(ConfigError, match="^variant must be faithful or taylor, not 'spline'$"):
         exponential(np.array([0]), BF16, variant="spline")
@@ -258,8 +274,13 @@ def test_activation_within_its_bound(function, fmt):
         table = TableInterpolation(function, fmt, entries=entries)
         width = 16 / entries
         second = np.abs(np.gradient(slope, grid)).max() * 1.02
-        bound = (width**2 / 8 * second + 2.0**-table.value_bits + np.abs(slope).max() * 1.01 * 2.0**-table.position_bits
-                 + np.abs(exact) * 2.0**-fmt.precision + 2.0**(-fmt.precision - fmt.bias))
+        bound = (
+            width**2 / 8 * second
+            + 2.0**-table.value_bits
+            + np.abs(slope).max() * 1.01 * 2.0**-table.position_bits
+            + np.abs(exact) * 2.0**-fmt.precision
+            + 2.0 ** (-fmt.precision - fmt.bias)
+        )
         got = to_float64(interpolate(inside, table), fmt)
         assert (np.abs(got - exact) <= bound).all()
         knots = np.isin(x, np.arange(-8, 8, width))
@@ -272,8 +293,13 @@ def test_activation_beyond_the_table(fmt):
     beyond = from_float64(np.array([8.0, 9, 1000, np.inf, -8.5, -1000, -np.inf, np.nan]), fmt)
     nan = [fmt.nan]
     one, plus = fmt.bias << fmt.fraction_bits, beyond[:4].tolist()
-    rules = {"sigmoid": [one] * 4 + [0] * 3, "tanh": [one] * 4 + [one | fmt.sign_mask] * 3, "gelu": plus + [0] * 3,
-             "gelu_tanh": plus + [0] * 3, "silu": plus + [0] * 3}
+    rules = {
+        "sigmoid": [one] * 4 + [0] * 3,
+        "tanh": [one] * 4 + [one | fmt.sign_mask] * 3,
+        "gelu": plus + [0] * 3,
+        "gelu_tanh": plus + [0] * 3,
+        "silu": plus + [0] * 3,
+    }
     for function, expected in rules.items():
         assert interpolate(beyond, TableInterpolation(function, fmt)).tolist() == expected + nan, function
     ends = to_float64(interpolate(beyond, TableInterpolation("exp", fmt))[:7], fmt)
@@ -290,14 +316,17 @@ def test_activation_is_monotonic(function, fmt):
     assert (np.diff(to_float64(interpolate(bits, TableInterpolation(function, fmt, entries=64)), fmt)) >= 0).all()
 
 
-@pytest.mark.parametrize(("options", "message"), [
-    ({"function": "relu"}, "relu"),
-    ({"entries": 100}, "^entries must be a power of two, not 100$"),
-    ({"limit": 10}, "^limit must be a power of two, not 10$"),
-    ({"entries": 1 << 13}, "^entries must be from 2 to 4096, not 8192$"),
-    ({"fmt": float_format("e3m4")}, "^format must have more exponent bits than e3m4$"),
-    ({"fmt": FP16, "function": "exp", "limit": 16}, "^limit must keep exp in the range of fp16, not be 16$"),
-])
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"function": "relu"}, "relu"),
+        ({"entries": 100}, "^entries must be a power of two, not 100$"),
+        ({"limit": 10}, "^limit must be a power of two, not 10$"),
+        ({"entries": 1 << 13}, "^entries must be from 2 to 4096, not 8192$"),
+        ({"fmt": float_format("e3m4")}, "^format must have more exponent bits than e3m4$"),
+        ({"fmt": FP16, "function": "exp", "limit": 16}, "^limit must keep exp in the range of fp16, not be 16$"),
+    ],
+)
 def test_wrong_table(options, message):
     with pytest.raises(ConfigError, match=message):
         TableInterpolation(**{"function": "tanh", "fmt": BF16, **options})

@@ -59,11 +59,11 @@ def nearest(value, sign, fmt, flush):
         return sign << (fmt.width - 1)
     sign, value = int(value < 0) << (fmt.width - 1), abs(value)
     exponent = value.numerator.bit_length() - value.denominator.bit_length()
-    exponent -= value < Fraction(2)**exponent
+    exponent -= value < Fraction(2) ** exponent
     if exponent < 1 - fmt.bias and flush:
         return sign
     exponent = max(exponent, 1 - fmt.bias)
-    steps = round(value / Fraction(2)**(exponent - fmt.fraction_bits))  # Python's halves go to even
+    steps = round(value / Fraction(2) ** (exponent - fmt.fraction_bits))  # Python's halves go to even
     return sign | min(steps + ((exponent + fmt.bias - 1) << fmt.fraction_bits), fmt.infinity)
 
 
@@ -84,7 +84,7 @@ def number(sign, exponent, fraction, fmt, flush=False):
         fraction |= fmt.smallest_normal
     elif flush:
         fraction = 0
-    return (sign, (-1)**sign * fraction * Fraction(2)**(max(exponent, 1) - fmt.bias - fmt.fraction_bits))
+    return (sign, (-1) ** sign * fraction * Fraction(2) ** (max(exponent, 1) - fmt.bias - fmt.fraction_bits))
 
 
 def fields(bits, fmt):
@@ -104,7 +104,7 @@ def special(value, fmt):
 def as_float(x):
     """What decides about infinities: only the sign and whether it is zero."""
     sign, value = x
-    return value if not isinstance(value, Fraction) else (-1.0)**sign * (value != 0)
+    return value if not isinstance(value, Fraction) else (-1.0) ** sign * (value != 0)
 
 
 def expected_product(x, y, fmt, flush):
@@ -134,8 +134,12 @@ def expected_quotient(x, y, fmt, flush):
     return sign << (fmt.width - 1) if quotient == 0 else special(quotient, fmt)
 
 
-EXPECTED = {"multiply": expected_product, "add": expected_sum, "subtract": expected_difference,
-            "divide": expected_quotient}
+EXPECTED = {
+    "multiply": expected_product,
+    "add": expected_sum,
+    "subtract": expected_difference,
+    "divide": expected_quotient,
+}
 
 
 def expected_fma(x, y, z, acc, flush):
@@ -174,7 +178,7 @@ def test_all_pairs_of_tiny_formats(fmt, operation, flush, way):
 def test_all_triples_of_a_tiny_format(acc, flush, way):
     fmt, acc = float_format("e2m1"), float_format(acc)
     factor, term = values(fmt, flush), values(acc, flush)
-    rows = list(itertools.product(range(16), range(16), range(1 << acc.width)))[::1 if acc.width < 8 else 7]
+    rows = list(itertools.product(range(16), range(16), range(1 << acc.width)))[:: 1 if acc.width < 8 else 7]
     wanted = [expected_fma(factor[a], factor[b], term[c], acc, flush) for a, b, c in rows]
     a, b, c = np.array(rows).T
     np.testing.assert_array_equal(fma(a, b, c, fmt, acc=acc, flush_to_zero=flush), wanted)
@@ -194,24 +198,35 @@ def test_wide_formats(fmt, flush):
     count = 2400
     for operation, function in BINARY.items():
         a, b = (column[-count:] for column in operands([fmt, fmt], count, seed=2))
-        wanted = [EXPECTED[operation](number(*fields(x, fmt), fmt, flush), number(*fields(y, fmt), fmt, flush), fmt, flush)
-                  for x, y in zip(a, b, strict=True)]
+        wanted = [
+            EXPECTED[operation](number(*fields(x, fmt), fmt, flush), number(*fields(y, fmt), fmt, flush), fmt, flush)
+            for x, y in zip(a, b, strict=True)
+        ]
         np.testing.assert_array_equal(function(a, b, fmt, flush_to_zero=flush), wanted)
     a, b, c = (column[-count:] for column in operands([fmt] * 3, count, seed=3))
-    wanted = [expected_fma(*(number(*fields(x, fmt), fmt, flush) for x in row), fmt, flush)
-              for row in zip(a, b, c, strict=True)]
+    wanted = [
+        expected_fma(*(number(*fields(x, fmt), fmt, flush) for x in row), fmt, flush)
+        for row in zip(a, b, c, strict=True)
+    ]
     np.testing.assert_array_equal(fma(a, b, c, fmt, flush_to_zero=flush), wanted)
     a = operands([fmt], 600, seed=4)[0]
     wanted = [expected_root(number(*fields(x, fmt), fmt, flush), fmt, flush) for x in a]
     np.testing.assert_array_equal(square_root(a, fmt, flush_to_zero=flush), wanted)
 
 
-@pytest.mark.parametrize("fmt,acc", [(FP16, FP16), (BF16, BF16), (FP32, FP32), (FP16, FP32), (BF16, FP32), (FP32, FP16)],
-                         ids=lambda fmt: fmt.name)
+@pytest.mark.parametrize(
+    "fmt,acc",
+    [(FP16, FP16), (BF16, BF16), (FP32, FP32), (FP16, FP32), (BF16, FP32), (FP32, FP16)],
+    ids=lambda fmt: fmt.name,
+)
 def test_fma_of_known_formats(fmt, acc):
     rows = [column[-8000:] for column in operands([fmt, fmt, acc], 8000, seed=5)]
-    wanted = [expected_fma(number(*fields(a, fmt), fmt), number(*fields(b, fmt), fmt), number(*fields(c, acc), acc), acc,
-                           False) for a, b, c in zip(*rows, strict=True)]
+    wanted = [
+        expected_fma(
+            number(*fields(a, fmt), fmt), number(*fields(b, fmt), fmt), number(*fields(c, acc), acc), acc, False
+        )
+        for a, b, c in zip(*rows, strict=True)
+    ]
     np.testing.assert_array_equal(fma(*rows, fmt, acc=acc), wanted)
 
 
@@ -233,8 +248,10 @@ def bits_of(value, fmt):
 def test_million_pairs(fmt, operation):
     """Combinations of corners, a million pairs of any bits, and of those that are near something."""
     a, b = operands([fmt, fmt], 400_000, seed=6)
-    a, b = (np.concatenate([x, np.random.default_rng(s).integers(0, 1 << fmt.width, 1_000_000)])
-            for x, s in ((a, 7), (b, 8)))
+    a, b = (
+        np.concatenate([x, np.random.default_rng(s).integers(0, 1 << fmt.width, 1_000_000)])
+        for x, s in ((a, 7), (b, 8))
+    )
     python = {"multiply": operator.mul, "add": operator.add, "subtract": operator.sub, "divide": operator.truediv}
     with np.errstate(all="ignore"):
         wanted = bits_of(python[operation](of(a, fmt), of(b, fmt)), fmt)
@@ -246,7 +263,6 @@ def test_million_pairs(fmt, operation):
     got = BINARY[operation](a, b, fmt)
     np.testing.assert_array_equal(got[sound], wanted[sound])
     assert sound.mean() > 0.98
-
 
 
 @pytest.mark.parametrize("fmt", KNOWN)
@@ -270,7 +286,9 @@ def test_conversions(source, target):
 @pytest.mark.parametrize("source,target", list(itertools.permutations(["e3m2", "e4m3", "e5m2", "e2m5"], 2)))
 def test_conversions_of_tiny_formats(source, target, flush):
     source, target = float_format(source), float_format(target)
-    wanted = [nearest(x[1], x[0], target, flush) if is_finite(x) else special(x[1], target) for x in values(source, flush)]
+    wanted = [
+        nearest(x[1], x[0], target, flush) if is_finite(x) else special(x[1], target) for x in values(source, flush)
+    ]
     np.testing.assert_array_equal(convert(np.arange(1 << source.width), source, target, flush_to_zero=flush), wanted)
 
 
@@ -282,13 +300,16 @@ def test_conversions_of_tiny_formats(source, target, flush):
 def test_both_ways_agree(name, flush, monkeypatch):
     fmt = float_format(name)
     pairs, triples, single = (operands([fmt] * n, 40_000, seed=11) for n in (2, 3, 1))
-    wider = [*triples[:2], operands([FP32], 40_000, seed=12)[0][:len(triples[0])]]
-    wider = [column[-len(wider[2]):] for column in wider]
+    wider = [*triples[:2], operands([FP32], 40_000, seed=12)[0][: len(triples[0])]]
+    wider = [column[-len(wider[2]) :] for column in wider]
 
     def results():
-        return [*(function(*pairs, fmt, flush_to_zero=flush) for function in BINARY.values()),
-                fma(*triples, fmt, flush_to_zero=flush), fma(*wider, fmt, acc=FP32, flush_to_zero=flush),
-                square_root(*single, fmt, flush_to_zero=flush)]
+        return [
+            *(function(*pairs, fmt, flush_to_zero=flush) for function in BINARY.values()),
+            fma(*triples, fmt, flush_to_zero=flush),
+            fma(*wider, fmt, acc=FP32, flush_to_zero=flush),
+            square_root(*single, fmt, flush_to_zero=flush),
+        ]
 
     first = results()
     monkeypatch.setattr(ieee, "_binary64", lambda fmt: False)
@@ -322,7 +343,7 @@ def test_extremes_of_all_pairs(fmt):
         numbers = [n for n in (int(x), int(y)) if not math.isnan(as_float(known[n]))]
         return choose(numbers, key=lambda n: (known[n][1], -known[n][0])) if numbers else fmt.nan
 
-    rows = list(zip(a, b, strict=True))[::1 if fmt.width < 8 else 5]
+    rows = list(zip(a, b, strict=True))[:: 1 if fmt.width < 8 else 5]
     a, b = np.array(rows).T
     np.testing.assert_array_equal(maximum(a, b, fmt), [wanted(x, y, max) for x, y in rows])
     np.testing.assert_array_equal(minimum(a, b, fmt), [wanted(x, y, min) for x, y in rows])
@@ -366,7 +387,7 @@ def test_integers_of_numbers(fmt, width, signed):
 @pytest.mark.parametrize("fmt", [FP16, BF16, FP32, float_format("e11m27"), float_format("e3m2")], ids=lambda f: f.name)
 def test_numbers_of_integers(fmt):
     a = operands([IntegerFormat(64, True)], 4000, seed=16)[0]
-    near = ((1 << 53) + 1, 2**63 - 1, -2**63, -2**63 + 1, 65504, 65519, 65520, 65521, 0, -1, *range(-300, 300))
+    near = ((1 << 53) + 1, 2**63 - 1, -(2**63), -(2**63) + 1, 65504, 65519, 65520, 65521, 0, -1, *range(-300, 300))
     # Ties of numbers that are longer than what is rounded, and the next integers beside them.
     ties = [(1 << top) + (1 << (top - fmt.precision)) + d for top in (61, 62) for d in range(-4, 5)]
     a = np.concatenate([a, np.array(near), np.array(ties), -np.array(ties), np.array(ties) * 2])
@@ -442,8 +463,10 @@ def test_shapes_and_types():
     few = slice(ieee.BLOCK - 3, ieee.BLOCK + 3)
     strided = add(many.reshape(-1, 7)[:, ::3].T, many[:1], FP16)
     np.testing.assert_array_equal(strided, many.reshape(-1, 7)[:, ::3].T)
-    np.testing.assert_array_equal(add(many, many[::-1], FP16)[few],
-                                  [int(add(x, y, FP16)) for x, y in zip(many[few], many[::-1][few], strict=True)])
+    np.testing.assert_array_equal(
+        add(many, many[::-1], FP16)[few],
+        [int(add(x, y, FP16)) for x, y in zip(many[few], many[::-1][few], strict=True)],
+    )
     with pytest.raises(TypeError, match=r"^Bit patterns must be integers, not float64$"):
         add(1.0, 1, FP16)
     for width in (0, 65):
@@ -521,8 +544,10 @@ def test_rounding_keeps_order(case):
         b, c = c, b
     if is_nan([a, b, c], fmt).any():
         return
-    for low, high in ((add(a, b, fmt), add(a, c, fmt)),
-                      (multiply(a & (fmt.sign_mask - 1), b, fmt), multiply(a & (fmt.sign_mask - 1), c, fmt))):
+    for low, high in (
+        (add(a, b, fmt), add(a, c, fmt)),
+        (multiply(a & (fmt.sign_mask - 1), b, fmt), multiply(a & (fmt.sign_mask - 1), c, fmt)),
+    ):
         assert not compare(low, high, fmt)[2]
 
 
@@ -557,5 +582,7 @@ def test_integers_there_and_back(fmt, large, small):
 def test_conversion_to_a_wider_format_and_back(case, target):
     fmt, (a,) = case
     wanted = fmt.nan if is_nan(a, fmt) else a
-    wide = float_format(f"e{max(fmt.exponent_bits, target.exponent_bits)}m{max(fmt.fraction_bits, target.fraction_bits)}")
+    wide = float_format(
+        f"e{max(fmt.exponent_bits, target.exponent_bits)}m{max(fmt.fraction_bits, target.fraction_bits)}"
+    )
     assert convert(convert(a, fmt, wide), wide, fmt) == wanted

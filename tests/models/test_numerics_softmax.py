@@ -34,9 +34,15 @@ from bankside.models.numerics.softmax import (
 BF16_RULE = SoftmaxRule(score=BF16, io=BF16, acc=FP32, lanes=16, groups=2, chains=2)
 WINDOW = replace(INF2_SOFTMAX, sums="window", acc=FP32)
 SMALL = SoftmaxRule(lanes=8, groups=2, chains=4)
-RULES = {"inf2": INF2_SOFTMAX, "inf2-fp32": INF2_SOFTMAX_FP32, "window": WINDOW, "bf16": BF16_RULE, "small": SMALL,
-         "fp32-scores": replace(SMALL, score=FP32),
-         "no-division": replace(SMALL, mask_value=-np.inf, division="none", chains=1)}
+RULES = {
+    "inf2": INF2_SOFTMAX,
+    "inf2-fp32": INF2_SOFTMAX_FP32,
+    "window": WINDOW,
+    "bf16": BF16_RULE,
+    "small": SMALL,
+    "fp32-scores": replace(SMALL, score=FP32),
+    "no-division": replace(SMALL, mask_value=-np.inf, division="none", chains=1),
+}
 every_rule = pytest.mark.parametrize("rule", RULES.values(), ids=RULES)
 
 
@@ -158,7 +164,9 @@ def test_exact_quotient_equals_division_and_its_reciprocal():
     wide = from_float64(rng.uniform(1, 2**17, len(weights)), FP32)
     rule = replace(INF2_SOFTMAX_FP32, division="exact")
     exact = softmax_quotient(weights, wide, rule)
-    assert np.array_equal(exact, softmax_quotient(weights, wide, replace(rule, division="reciprocal", reciprocal_bits=37)))
+    assert np.array_equal(
+        exact, softmax_quotient(weights, wide, replace(rule, division="reciprocal", reciprocal_bits=37))
+    )
     for n in range(0, len(weights), 997):
         value = Fraction(float(to_float64(weights[n], FP16))) / Fraction(float(to_float64(wide[n], FP32)))
         scaled = value * 2**60

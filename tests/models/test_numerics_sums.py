@@ -60,7 +60,7 @@ def test_registers_of_a_channel(name, special):
         state = DotAccumulation(len(a), config.window)
         state.minus[:] = False
         for at in range(0, a.shape[1], lanes):
-            state.add(a[:, at:at + lanes], b[:, at:at + lanes])
+            state.add(a[:, at : at + lanes], b[:, at : at + lanes])
         return state.result()
 
     counts = np.array([1, 127, 128, 129, 150])
@@ -100,7 +100,7 @@ def test_exponentials_of_tiles(fmt, io, special):
     for n in range(len(lists.sizes)):
         part = slice(lists.first[n], lists.first[n + 1])
         for low in range(0, max(lists.sizes[n], 1), 8):
-            own, p = values[part][low:low + 8], powers[part][low:low + 8]
+            own, p = values[part][low : low + 8], powers[part][low : low + 8]
             nan = np.isnan(to_float64(own, fmt))
             top = fmt.negative_infinity if not len(own) else fmt.nan if nan.any() else own[order_key(own, fmt).argmax()]
             assert largest[tile] == top

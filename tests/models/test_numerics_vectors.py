@@ -28,8 +28,21 @@ def test_corners_of_numbers(fmt):
     assert found.dtype == np.int64 and (np.diff(found) > 0).all() and len(found) <= 150 + 2 * fmt.fraction_bits
     assert found[0] == 0 and found[-1] == (1 << fmt.width) - 1
     one = fmt.bias << fmt.fraction_bits
-    wanted = {0, 1, fmt.smallest_normal - 1, fmt.smallest_normal, fmt.smallest_normal + 1, fmt.largest, fmt.infinity,
-              fmt.nan, fmt.infinity + 1, one - 1, one, one + 1, one | fmt.smallest_normal >> 1}
+    wanted = {
+        0,
+        1,
+        fmt.smallest_normal - 1,
+        fmt.smallest_normal,
+        fmt.smallest_normal + 1,
+        fmt.largest,
+        fmt.infinity,
+        fmt.nan,
+        fmt.infinity + 1,
+        one - 1,
+        one,
+        one + 1,
+        one | fmt.smallest_normal >> 1,
+    }
     assert {x | sign for x in wanted for sign in (0, fmt.sign_mask)} <= set(found.tolist())
 
 
@@ -69,7 +82,7 @@ def test_operands_are_reproducible():
 def test_all_combinations_of_corners_come_first():
     edges = corners(FP16)
     a, b = operands([FP16, FP16], 0)
-    assert len(a) == len(edges)**2 and len(set(zip(a.tolist(), b.tolist(), strict=True))) == len(edges)**2
+    assert len(a) == len(edges) ** 2 and len(set(zip(a.tolist(), b.tolist(), strict=True))) == len(edges) ** 2
     assert set(a.tolist()) == set(b.tolist()) == set(edges.tolist())
     many = operands([FP16] * 3, 0)
     assert [len(column) for column in many] == [vectors.CORNER_ROWS] * 3
@@ -79,7 +92,7 @@ def test_all_combinations_of_corners_come_first():
 def kind_of(fields, number, count=8000, seed=3):
     """Rows of one kind."""
     columns = operands(fields, count * KINDS, seed)
-    return [column[-count * KINDS:][number::KINDS] for column in columns]
+    return [column[-count * KINDS :][number::KINDS] for column in columns]
 
 
 @pytest.mark.parametrize("fmt", named([FP16, BF16, FP32]))
@@ -117,7 +130,7 @@ def test_products_tie(fmt):
 def test_sums_tie(fmt):
     a, b = kind_of([fmt, fmt], 5)
     value = to_float64(a, fmt) + to_float64(b, fmt)  # exact: 53 bits
-    unit = 2.0**(decode(b, fmt).exponent - fmt.bias - fmt.fraction_bits)
+    unit = 2.0 ** (decode(b, fmt).exponent - fmt.bias - fmt.fraction_bits)
     part = np.abs(value / unit) % 1
     assert (part == 0.5).mean() > 0.1 and ((part != 0.5) & (np.abs(part - 0.5) < 0.01)).mean() > 0.1
 
@@ -135,7 +148,7 @@ def test_quotients_and_roots_near_the_middle(fmt):
     a, b = kind_of([fmt, fmt], 6)
     distance = off(to_float64(a, fmt) / to_float64(b, fmt))
     assert (distance < near).mean() > 0.6 and len(np.unique(a)) > 200
-    square, = kind_of([fmt], 6)
+    (square,) = kind_of([fmt], 6)
     distance = off(np.sqrt(to_float64(square, fmt)))
     assert (distance < 4 * near).mean() > 0.5 and len(np.unique(square)) > 200
 
@@ -151,7 +164,7 @@ def test_results_around_the_ends_of_the_range(fmt):
 
 
 def test_integers_of_every_length():
-    a, = operands([IntegerFormat(32, True)], 4000)
+    (a,) = operands([IntegerFormat(32, True)], 4000)
     lengths = {int(abs(x)).bit_length() for x in a[-4000:]}
     assert lengths >= set(range(32)) and (a[-4000:] < 0).mean() > 0.3
 
@@ -168,9 +181,18 @@ def test_lines_as_testfloat_prints_them(tmp_path):
     np.testing.assert_array_equal(add(a, b, FP16), result)
 
 
-@pytest.mark.parametrize("text", ["1 2 3\n4 5 6\n", "1 2 3 00\n4 5 6 1F\n", "0001 0002 0003\n0004 0005 0006",
-                                  "1 2 3\r\n4 5 6\r\n", "1 2 3 00\n4 5 6\n", "  1   2 3\n\t4 5 0006 0\n",
-                                  "1 2 3\n4 5 6\r\n"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "1 2 3\n4 5 6\n",
+        "1 2 3 00\n4 5 6 1F\n",
+        "0001 0002 0003\n0004 0005 0006",
+        "1 2 3\r\n4 5 6\r\n",
+        "1 2 3 00\n4 5 6\n",
+        "  1   2 3\n\t4 5 0006 0\n",
+        "1 2 3\n4 5 6\r\n",
+    ],
+)
 def test_lines_of_any_look(tmp_path, text):
     path = tmp_path / "v.txt"
     path.write_bytes(text.encode())
@@ -185,10 +207,10 @@ def test_letters_of_either_case_and_other_results(tmp_path):
     assert a.tolist() == [0xABCD, 0xEF] and flag.tolist() == [1, 0]
     path.write_text("80000000 FFFFFFFF\n7FFFFFFF 00000001\n")
     (a,), result = read_vectors(path, [IntegerFormat(32, True)], FP32)
-    assert a.tolist() == [-2**31, 2**31 - 1] and result.tolist() == [2**32 - 1, 1]
+    assert a.tolist() == [-(2**31), 2**31 - 1] and result.tolist() == [2**32 - 1, 1]
     path.write_text("FFFFFFFFFFFFFFFF 8000000000000000\n")
     (a,), result = read_vectors(path, [IntegerFormat(64, True)], IntegerFormat(64, False))
-    assert a.tolist() == [-1] and result.tolist() == [-2**63]
+    assert a.tolist() == [-1] and result.tolist() == [-(2**63)]
 
 
 @pytest.mark.parametrize("last", [b"", b"8001 0002 7E00\n", b"1 2 3 4\n"])
@@ -210,8 +232,17 @@ def test_blocks(tmp_path, monkeypatch, last):
         read_vectors(path, [FP16, FP16], FP16)
 
 
-@pytest.mark.parametrize("formats", [[FP16], [BF16, FP32], [float_format("e4m3"), float_format("e2m2"), FP16],
-                                     [IntegerFormat(33, True), FP32], [IntegerFormat(64, False)]], ids=str)
+@pytest.mark.parametrize(
+    "formats",
+    [
+        [FP16],
+        [BF16, FP32],
+        [float_format("e4m3"), float_format("e2m2"), FP16],
+        [IntegerFormat(33, True), FP32],
+        [IntegerFormat(64, False)],
+    ],
+    ids=str,
+)
 def test_written_files_are_read_again(tmp_path, formats):
     columns = operands(formats, 3000, seed=5)
     path = tmp_path / "v.txt"
@@ -223,21 +254,24 @@ def test_written_files_are_read_again(tmp_path, formats):
     assert lengths == {sum(-(-fmt.width // 4) for fmt in formats) + -(-formats[0].width // 4) + len(formats)}
 
 
-@pytest.mark.parametrize("text,message", [
-    (b"", ": no vectors"),
-    (b"1 2\n", ":1: 2 words; a line has 2 operands, a result and perhaps flags"),
-    (b"1 2 3\n1 2 3 4 5\n", ":2: 5 words; a line has 2 operands, a result and perhaps flags"),
-    (b"1 2 3\n\n1 2 3\n", ":2: 0 words; a line has 2 operands, a result and perhaps flags"),
-    (b"1 2 3\n1 2 3\n1 -2 3\n", ":3: '-2' is not hexadecimal"),
-    (b"1 2 3\n1 g 3\n", ":2: 'g' is not hexadecimal"),
-    (b"1 2 3 zz\n", ":1: 'zz' is not hexadecimal"),
-    (b"1 1_0 3\n", ":1: '1_0' is not hexadecimal"),
-    (b"1 2 3\n1 0x2 3\n", ":2: '0x2' is not hexadecimal"),
-    (b"1 2 3\n10000 2 3\n", ":2: '10000' has more than the 16 bits of fp16"),
-    (b"00001 00002 1FFFF\n", ":1: '1FFFF' has more than the 16 bits of fp16"),
-    (b"\xff\xfe\x00\x01 1 2\n", ":1: '��\\x00\\x01' is not hexadecimal"),
-    (b"1 2 3\n" + b"1" * 5000, ":2: more than 4096 bytes; a line is one case"),
-])
+@pytest.mark.parametrize(
+    "text,message",
+    [
+        (b"", ": no vectors"),
+        (b"1 2\n", ":1: 2 words; a line has 2 operands, a result and perhaps flags"),
+        (b"1 2 3\n1 2 3 4 5\n", ":2: 5 words; a line has 2 operands, a result and perhaps flags"),
+        (b"1 2 3\n\n1 2 3\n", ":2: 0 words; a line has 2 operands, a result and perhaps flags"),
+        (b"1 2 3\n1 2 3\n1 -2 3\n", ":3: '-2' is not hexadecimal"),
+        (b"1 2 3\n1 g 3\n", ":2: 'g' is not hexadecimal"),
+        (b"1 2 3 zz\n", ":1: 'zz' is not hexadecimal"),
+        (b"1 1_0 3\n", ":1: '1_0' is not hexadecimal"),
+        (b"1 2 3\n1 0x2 3\n", ":2: '0x2' is not hexadecimal"),
+        (b"1 2 3\n10000 2 3\n", ":2: '10000' has more than the 16 bits of fp16"),
+        (b"00001 00002 1FFFF\n", ":1: '1FFFF' has more than the 16 bits of fp16"),
+        (b"\xff\xfe\x00\x01 1 2\n", ":1: '��\\x00\\x01' is not hexadecimal"),
+        (b"1 2 3\n" + b"1" * 5000, ":2: more than 4096 bytes; a line is one case"),
+    ],
+)
 def test_malformed_files(tmp_path, text, message):
     path = tmp_path / "v.txt"
     path.write_bytes(text)

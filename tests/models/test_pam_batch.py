@@ -17,10 +17,16 @@ def numbers(rng, fmt, shape, scale=1.0, special=0.0):
 
 
 @pytest.mark.parametrize("special", [0.0, 0.02, 1.0], ids=["normal", "some-special", "any-bits"])
-@pytest.mark.parametrize("config", [PRESETS["pam-hbm"], PRESETS["pam-ddr"],
-                                    PamPuConfig(format="bf16", lanes=8, tile_tokens=8, score_tiles=1, query_bytes=64),
-                                    PamPuConfig(acc_format="fp16", score_format="fp16")],
-                         ids=["pam-hbm", "pam-ddr", "bf16", "fp16-sums"])
+@pytest.mark.parametrize(
+    "config",
+    [
+        PRESETS["pam-hbm"],
+        PRESETS["pam-ddr"],
+        PamPuConfig(format="bf16", lanes=8, tile_tokens=8, score_tiles=1, query_bytes=64),
+        PamPuConfig(acc_format="fp16", score_format="fp16"),
+    ],
+    ids=["pam-hbm", "pam-ddr", "bf16", "fp16-sums"],
+)
 def test_equals_the_model_of_one_head(config, special):
     rng = np.random.default_rng(7)
     for tokens in (0, 1, 2, 3, config.tile_tokens, config.tile_tokens + 1, 2 * config.tile_tokens + 5):
@@ -39,8 +45,9 @@ def test_all_special_pairs():
     """Products of every pair of special values, as scores of one chunk."""
     config = PRESETS["pam-hbm"]
     io = config.io
-    kinds = np.array([0, io.sign_mask, io.infinity, io.negative_infinity, io.nan, 1, io.largest,
-                      io.bias << io.fraction_bits])
+    kinds = np.array(
+        [0, io.sign_mask, io.infinity, io.negative_infinity, io.nan, 1, io.largest, io.bias << io.fraction_bits]
+    )
     a, b = (x.reshape(-1) for x in np.meshgrid(kinds, kinds))
     q, k = (np.zeros((len(a), 1, config.lanes), np.int64) for _ in range(2))
     q[:, 0, 3], k[:, 0, 3] = a, b

@@ -23,7 +23,11 @@ every_tier = pytest.mark.parametrize("tier", TIERS.values(), ids=TIERS)
 def test_organisation_is_that_of_the_memory_file(tier):
     memory = load_memory(tier.memory)
     assert (tier.channels, tier.rows, tier.columns, tier.access_bytes) == (
-        memory.channels, memory.rows, memory.columns, memory.column_bytes)
+        memory.channels,
+        memory.rows,
+        memory.columns,
+        memory.column_bytes,
+    )
     assert tier.groups * tier.banks == np.prod(list(memory.levels.values()))
     # Table 1 of PAM: 16 GB a stack, 32 GB a DIMM, 64 channels of 256 GB.
     want = {"hbm": 16 << 30, "ddr": 32 << 30, "ssd": 64 * (256 << 30)}[tier.name]
@@ -72,23 +76,30 @@ def test_same_row_and_column_in_every_bank_of_a_group():
 
 def test_groups_by_level():
     assert {k: v.tolist() for k, v in TIERS["hbm"].split_group([0, 5, 15]).items()} == {
-        "pseudo_channel": [0, 0, 1], "rank": [0, 1, 1], "bank_group": [0, 1, 3]}
+        "pseudo_channel": [0, 0, 1],
+        "rank": [0, 1, 1],
+        "bank_group": [0, 1, 3],
+    }
     # Chips of a rank share their commands.
     assert len(set(TIERS["ddr"].bank_state(np.arange(8), 2).tolist())) == 1 and TIERS["ddr"].bank_states == 16
 
 
-@pytest.mark.parametrize("place, message", [
-    ((0, 16, 0), r"^group of a token in the format 'hbm' must be in 0\.\.15, not 16$"),
-    ((0, 0, -1), r"^slot of a token in the format 'hbm' must be in 0\.\.131071, not -1$"),
-    ((16, 0, 0), r"^channel of a token in the format 'hbm' must be in 0\.\.15, not 16$"),
-])
+@pytest.mark.parametrize(
+    "place, message",
+    [
+        ((0, 16, 0), r"^group of a token in the format 'hbm' must be in 0\.\.15, not 16$"),
+        ((0, 0, -1), r"^slot of a token in the format 'hbm' must be in 0\.\.131071, not -1$"),
+        ((16, 0, 0), r"^channel of a token in the format 'hbm' must be in 0\.\.15, not 16$"),
+    ],
+)
 def test_places_outside_a_tier(place, message):
     with pytest.raises(ConfigError, match=message):
         TIERS["hbm"].accesses(*place, 512)
 
 
-@pytest.mark.parametrize("size, message", [(500, "must be a power of two, not 500"),
-                                           (32, "is too small for the format 'hbm'")])
+@pytest.mark.parametrize(
+    "size, message", [(500, "must be a power of two, not 500"), (32, "is too small for the format 'hbm'")]
+)
 def test_tokens_that_no_map_has(size, message):
     with pytest.raises(ConfigError, match=message):
         TIERS["hbm"].accesses(0, 0, 0, size)
@@ -129,10 +140,11 @@ def test_a_side_by_name_or_with_changes():
     config = PamInterfaceConfig.model_validate({"source": "ssd", "destination": wide})
     assert config.source == SIDES["ssd"] and config.destination.beats == 4 and config.word_bytes == 32
     for values, message in (
-            ({"source": "hmb"}, "'hmb' is no known format \\(valid: hbm, ddr, ssd\\)"),
-            ({"source": {"format": "hbm", "banks": 3}}, "banks of 'hbm' must be a power of two, not 3"),
-            ({"source": {"format": "hbm", "port_bytes": 64}}, "port_bytes of .hbm. must be at most its access_bytes .32."),
-            ({"token_bytes": 48}, "token_bytes must be a power of two, not 48")):
+        ({"source": "hmb"}, "'hmb' is no known format \\(valid: hbm, ddr, ssd\\)"),
+        ({"source": {"format": "hbm", "banks": 3}}, "banks of 'hbm' must be a power of two, not 3"),
+        ({"source": {"format": "hbm", "port_bytes": 64}}, "port_bytes of .hbm. must be at most its access_bytes .32."),
+        ({"token_bytes": 48}, "token_bytes must be a power of two, not 48"),
+    ):
         with pytest.raises(ValidationError, match=message):
             PamInterfaceConfig.model_validate(values)
 
@@ -144,8 +156,13 @@ def test_transfer_keeps_the_bytes_of_tokens():
     config = PRESETS["hbm-ddr"]
     rng = np.random.default_rng(1)
     data = rng.integers(0, 256, (50, 512), np.uint8)
-    tokens = Tokens(rng.integers(0, 16, 50), rng.permutation(1000)[:50],
-                    rng.integers(0, 32, 50), rng.permutation(1000)[:50], np.arange(50))
+    tokens = Tokens(
+        rng.integers(0, 16, 50),
+        rng.permutation(1000)[:50],
+        rng.integers(0, 32, 50),
+        rng.permutation(1000)[:50],
+        np.arange(50),
+    )
     image = Image.of(config.source, 512, tokens.source_group, tokens.source_slot, data)
     assert image.block.shape == (50 * 16, 32)
     moved = transfer(config, image, tokens)
@@ -158,10 +175,29 @@ def test_transfer_keeps_the_bytes_of_tokens():
 
 
 def plain(**more):
-    values = {"format": "plain", "port_bytes": 4, "groups": 1, "lockstep": 1, "banks": 2, "rows": 64, "row_bytes": 8,
-              "access_bytes": 4, "tile_tokens": 1, "key_run": 8, "value_run": 8, "split": False, "windows": 1,
-              "interleave": 1, "read_bank_cycles": 10, "write_bank_cycles": 10, "read_recovery_cycles": 1,
-              "write_recovery_cycles": 1, "activate_cycles": 1, "window_cycles": 0, **more}
+    values = {
+        "format": "plain",
+        "port_bytes": 4,
+        "groups": 1,
+        "lockstep": 1,
+        "banks": 2,
+        "rows": 64,
+        "row_bytes": 8,
+        "access_bytes": 4,
+        "tile_tokens": 1,
+        "key_run": 8,
+        "value_run": 8,
+        "split": False,
+        "windows": 1,
+        "interleave": 1,
+        "read_bank_cycles": 10,
+        "write_bank_cycles": 10,
+        "read_recovery_cycles": 1,
+        "write_recovery_cycles": 1,
+        "activate_cycles": 1,
+        "window_cycles": 0,
+        **more,
+    }
     return MemorySide(**values)
 
 

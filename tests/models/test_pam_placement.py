@@ -24,7 +24,9 @@ def literal_fill(load, free, count, step):
 
 
 @settings(max_examples=80)
-@given(st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=12), st.integers(1, 20), st.data())
+@given(
+    st.lists(st.tuples(st.integers(0, 30), st.integers(0, 9)), min_size=1, max_size=12), st.integers(1, 20), st.data()
+)
 def test_lowest_load_first_is_the_loop(groups, step, data):
     """Section 6.1: a token goes to the group of the lowest activation count that has space."""
     load, free = (list(column) for column in zip(*groups, strict=True))
@@ -47,8 +49,10 @@ def literal_algorithm_2(importance, tier, x, y, most):
     def score(k):
         return sums[k] / counts[k] if counts[k] else 0.0
 
-    for fast, slow, low in ((1, 2, lambda: score(0) + score(1) < (x + y) * score(2)),
-                            (0, 1, lambda: score(0) * y < score(1) * x)):
+    for fast, slow, low in (
+        (1, 2, lambda: score(0) + score(1) < (x + y) * score(2)),
+        (0, 1, lambda: score(0) * y < score(1) * x),
+    ):
         while low() and most:
             there, here = np.flatnonzero(tier == fast), np.flatnonzero(tier == slow)
             if not len(there) or not len(here):
@@ -69,8 +73,8 @@ def table_with(importance, tier):
     """A table whose tokens are in given tiers."""
     table = KvTable([TierShape(name, 1, 2, 200) for name in ("hbm", "ddr", "ssd")], run_tokens=1)
     table.add([len(tier)])
-    table.importance[:len(tier)] = importance
-    table.tier[:len(tier)] = tier
+    table.importance[: len(tier)] = importance
+    table.tier[: len(tier)] = tier
     for k in range(3):  # slots of their own in the tier that they are said to be in
         mine = np.flatnonzero(tier == k)
         table.group[mine], table.slot[mine] = np.arange(len(mine)) % 2, np.arange(len(mine)) // 2
@@ -81,22 +85,38 @@ values = st.one_of(st.integers(0, 4).map(float), st.floats(0, 1, width=32))
 
 
 @settings(max_examples=120)
-@given(st.lists(st.tuples(values, st.integers(0, 2)), min_size=1, max_size=60), st.floats(0.1, 50), st.floats(0.1, 50),
-       st.integers(0, 70))
+@given(
+    st.lists(st.tuples(values, st.integers(0, 2)), min_size=1, max_size=60),
+    st.floats(0.1, 50),
+    st.floats(0.1, 50),
+    st.integers(0, 70),
+)
 def test_algorithm_2_is_the_loop(tokens, x, y, most):
     """The same swaps in the same order as the step-by-step loop; counts stay; places are exchanged, none is used twice."""
     importance = np.array([value for value, _ in tokens], np.float32)
     tier = np.array([where for _, where in tokens], np.int8)
     expected, pairs = literal_algorithm_2(importance, tier, x, y, most)
     table = table_with(importance, tier)
-    before = set(zip(table.tier[:len(tier)].tolist(), table.group[:len(tier)].tolist(), table.slot[:len(tier)].tolist(),
-                     strict=True))
+    before = set(
+        zip(
+            table.tier[: len(tier)].tolist(),
+            table.group[: len(tier)].tolist(),
+            table.slot[: len(tier)].tolist(),
+            strict=True,
+        )
+    )
     moves = table.schedule(x, y, most)
     found = [pair for move in moves.values() for pair in zip(move.down.tolist(), move.up.tolist(), strict=True)]
     assert found == pairs
-    assert table.tier[:len(tier)].tolist() == expected.tolist()
-    after = set(zip(table.tier[:len(tier)].tolist(), table.group[:len(tier)].tolist(), table.slot[:len(tier)].tolist(),
-                    strict=True))
+    assert table.tier[: len(tier)].tolist() == expected.tolist()
+    after = set(
+        zip(
+            table.tier[: len(tier)].tolist(),
+            table.group[: len(tier)].tolist(),
+            table.slot[: len(tier)].tolist(),
+            strict=True,
+        )
+    )
     assert after == before
 
 
@@ -111,7 +131,7 @@ def check(table):
     """Every token has a place of its own within its tier; counts agree."""
     where = table.places()
     assert len(where) == table.tokens and (table.tier[where] != ABSENT).all()
-    assert (table.tier[:table.size] != ABSENT).sum() == len(where)
+    assert (table.tier[: table.size] != ABSENT).sum() == len(where)
     for k, shape in enumerate(table.tiers):
         mine = where[table.tier[where] == k]
         keys = table.group[mine].astype(int) * shape.slots + table.slot[mine]
@@ -154,7 +174,7 @@ def test_fastest_tier_first_and_a_request_keeps_to_a_device():
     for request in range(2):
         places = table.places([request])
         in_hbm = places[table.tier[places] == 0]
-        assert len(np.unique(table.group[in_hbm] // 4)) == 1     # 4 groups a device
+        assert len(np.unique(table.group[in_hbm] // 4)) == 1  # 4 groups a device
 
 
 def test_decoded_tokens_fill_a_run():
@@ -168,7 +188,7 @@ def test_decoded_tokens_fill_a_run():
         places = table.places([request])
         assert len(places) == tokens
         for begin in range(0, tokens, 4):
-            run = places[begin:begin + 4]
+            run = places[begin : begin + 4]
             assert len(set(table.group[run].tolist())) == 1 and table.slot[run[0]] % 4 == 0
             assert (np.diff(table.slot[run]) == 1).all()
 
@@ -191,15 +211,19 @@ def test_moved_tokens_take_places_of_their_request():
     shapes = [TierShape(name, 2, 2, 64) for name in ("hbm", "ddr", "ssd")]
     table = KvTable(shapes, run_tokens=4)
     table.add([64, 64, 64, 64, 64, 64])
-    table.importance[:table.size] = np.random.default_rng(1).random(table.size)
+    table.importance[: table.size] = np.random.default_rng(1).random(table.size)
     table.schedule(100, 50, 1000)
-    owner, tier = table.owners(), table.tier[:table.size].copy()
+    owner, tier = table.owners(), table.tier[: table.size].copy()
     both = [r for r in range(6) if {0, 1} <= set(tier[table.places([r])].tolist())]
     down = np.concatenate([np.flatnonzero((owner == r) & (tier == 0))[:5] for r in both])
     up = np.concatenate([np.flatnonzero((owner == r) & (tier == 1))[:5] for r in both])
     assert len(both) == 6 and len(up) == len(down) == 30
-    before = {r: sorted(zip(table.group[down[owner[down] == r]].tolist(), table.slot[down[owner[down] == r]].tolist(),
-                            strict=True)) for r in both}
+    before = {
+        r: sorted(
+            zip(table.group[down[owner[down] == r]].tolist(), table.slot[down[owner[down] == r]].tolist(), strict=True)
+        )
+        for r in both
+    }
     table.exchange(Moves(down, up), 0, 1)
     check(table)
     for r in both:
@@ -231,8 +255,11 @@ def test_new_token_goes_to_the_least_activated_group():
 
 def test_too_many_tokens_say_what_is_missing():
     table = KvTable(TIERS)
-    with pytest.raises(ConfigError, match=r"^400 KV tokens are needed, 308 fit \(hbm 48, ddr 80, ssd 180\): 92 more than "
-                                          r"the last tier 'ssd' can take$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^400 KV tokens are needed, 308 fit \(hbm 48, ddr 80, ssd 180\): 92 more than "
+        r"the last tier 'ssd' can take$",
+    ):
         table.add([400])
 
 

@@ -52,8 +52,12 @@ def reads_of(program):
 def workloads(draw):
     lanes = draw(st.sampled_from([2, 4, 8, 16]))
     config = PamPuConfig(
-        lanes=lanes, tile_tokens=draw(st.sampled_from([1, 2, 3, 5, 8, 13, 16, 32])),
-        score_tiles=draw(st.sampled_from([1, 2])), query_bytes=draw(st.sampled_from([64, 96, 256])), buffer_bytes=512)
+        lanes=lanes,
+        tile_tokens=draw(st.sampled_from([1, 2, 3, 5, 8, 13, 16, 32])),
+        score_tiles=draw(st.sampled_from([1, 2])),
+        query_bytes=draw(st.sampled_from([64, 96, 256])),
+        buffer_bytes=512,
+    )
     dims = st.sampled_from([d for d in (64, 80, 96, 128, 160, 192, 256) if d % lanes == 0])
     # Few dims and sizes, so that equal steps, which the compiler folds into a loop, are common.
     dim, tokens = draw(dims), draw(st.integers(0, 70))
@@ -81,7 +85,7 @@ def test_reads_are_those_of_the_stream_order(workload):
 
     # Each beat arrives with the read that brings it: one that differs from the read before starts a new one.
     arrivals = burst_arrivals(config, HBM, steps, Timing())
-    new = [0, *(int(a != b) for a, b in zip(of_beat, of_beat[1:], strict=False))][:len(of_beat)]
+    new = [0, *(int(a != b) for a, b in zip(of_beat, of_beat[1:], strict=False))][: len(of_beat)]
     assert arrivals.tolist() == (1000 + 5 * np.cumsum(new) + HBM.command("MAC_AB").latency).tolist()
 
 
@@ -138,7 +142,7 @@ def test_full_tiles_are_sequential():
     assert tile_rows(config, HBM, 128) == 8
     program = attention_program(config, HBM, [Step(64, 128)], key_row=100)
     sequential = [(row, column) for row in range(32) for column in range(32)]
-    k0, k1, v0, v1 = (sequential[n * 256:(n + 1) * 256] for n in range(4))
+    k0, k1, v0, v1 = (sequential[n * 256 : (n + 1) * 256] for n in range(4))
     assert reads_of(program) == [(100 + r, c) for r, c in [*k0, *k1, *v0, *v1]]
 
 
@@ -162,13 +166,22 @@ def test_no_steps_no_program():
     assert attention_program(PRESETS["pam-hbm"], HBM, [Step(0, 128)]).counts() == {}
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (dict(steps=[Step(32, 128)], key_row=16380), r"^hbm3-5\.2: the key region needs rows 16380\.\.16387"),
-    (dict(steps=[Step(64, 128)], value_row=15), r"^key rows from 0 and value rows from 15 overlap; each .* 16 rows$"),
-    (dict(steps=[Step(1, 100)]), r"^head dimension must be a multiple of 16 \(lanes\) in 16\.\.256, not 100$"),
-    (dict(steps=[Step(1, 128, True)]), r"^the last step must not have 'more': nothing would come before the V of its"),
-    (dict(steps=[], gap_cycles=-1), r"^gap and burst cycles must be at least 0, not -1$"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(steps=[Step(32, 128)], key_row=16380), r"^hbm3-5\.2: the key region needs rows 16380\.\.16387"),
+        (
+            dict(steps=[Step(64, 128)], value_row=15),
+            r"^key rows from 0 and value rows from 15 overlap; each .* 16 rows$",
+        ),
+        (dict(steps=[Step(1, 100)]), r"^head dimension must be a multiple of 16 \(lanes\) in 16\.\.256, not 100$"),
+        (
+            dict(steps=[Step(1, 128, True)]),
+            r"^the last step must not have 'more': nothing would come before the V of its",
+        ),
+        (dict(steps=[], gap_cycles=-1), r"^gap and burst cycles must be at least 0, not -1$"),
+    ],
+)
 def test_wrong_arguments(arguments, message):
     with pytest.raises(ConfigError, match=message):
         attention_program(PRESETS["pam-hbm"], HBM, **arguments)
@@ -211,7 +224,7 @@ def test_scores_read_keys_alone(preset):
     mine = beats[beats["step"] == 1]
     assert len(mine) == 70 * config.chunks(128) and not mine["value"].any()
     first = np.flatnonzero(beats["step"] == 1)[0]
-    assert (beats["step"][:first] == 0).all() and (beats["step"][first + len(mine):] == 2).all()
+    assert (beats["step"][:first] == 0).all() and (beats["step"][first + len(mine) :] == 2).all()
     timing = time_program(attention_program(config, HBM, steps), HBM)
     arrival = burst_arrivals(config, HBM, steps, timing)
     assert len(arrival) == len(beats) and (np.diff(arrival) >= 0).all()

@@ -12,8 +12,11 @@ from bankside.models.numerics import decode, exact_products, from_float64, to_fl
 from bankside.models.pam.pu import Partials, attention, group_partials, key_scores, local_attention, merge, score_window
 
 HEAD_DIMS = [64, 80, 96, 128, 160, 192, 256]
-CONFIGS = {f"{name}-{fmt}": PamPuConfig(**{**preset.model_dump(), "format": fmt})
-           for name, preset in PRESETS.items() for fmt in ("fp16", "bf16")}
+CONFIGS = {
+    f"{name}-{fmt}": PamPuConfig(**{**preset.model_dump(), "format": fmt})
+    for name, preset in PRESETS.items()
+    for fmt in ("fp16", "bf16")
+}
 
 
 def changed(config, **fields):
@@ -22,8 +25,10 @@ def changed(config, **fields):
 
 def data(config, rng, tokens, dim, spread=1.0):
     """Query, keys and values as in a language model; ``spread`` is the standard deviation of the scores."""
-    return (from_float64(rng.normal(size=dim) * spread * dim**-0.5, config.io),
-            *(from_float64(rng.normal(size=(tokens, dim)), config.io) for _ in range(2)))
+    return (
+        from_float64(rng.normal(size=dim) * spread * dim**-0.5, config.io),
+        *(from_float64(rng.normal(size=(tokens, dim)), config.io) for _ in range(2)),
+    )
 
 
 def output_and_bound(config, q, k, v):
@@ -48,28 +53,35 @@ def output_and_bound(config, q, k, v):
 
     window = score_window(config)
     exponent = np.maximum(exact_products(q, k, io).exponent.max(axis=1), window.floor)
-    unit = 2.0**(exponent + window.unit) + 2.0**(1 - window.magnitude_bits) * size
-    delta = unit * (dim + chunks + 2 * slices) + slices * (1.01 * 2.0**-score.precision * size + 2.0**score.lsb_exponent)
+    unit = 2.0 ** (exponent + window.unit) + 2.0 ** (1 - window.magnitude_bits) * size
+    delta = unit * (dim + chunks + 2 * slices) + slices * (
+        1.01 * 2.0**-score.precision * size + 2.0**score.lsb_exponent
+    )
 
     top = s.max()
     first = np.arange(0, tokens, tile)
     count = np.diff(np.append(first, tokens))
     scale = np.exp(np.maximum.reduceat(s + delta, first) - top)  # of what is relative to a tile's own maximum
     weight = np.exp(s - top)
-    error = weight * (np.exp(delta) * (1 + 2.0**(1 - io.precision)) - 1) + np.repeat(scale, count) * 2.0**io.lsb_exponent
+    error = (
+        weight * (np.exp(delta) * (1 + 2.0 ** (1 - io.precision)) - 1) + np.repeat(scale, count) * 2.0**io.lsb_exponent
+    )
     reach = weight + error
 
-    lost = scale * count * 2.0**-SumWindow(io, acc.precision, config.guard_bits, tile, acc).fraction_bits
-    total, total_error = weight.sum(), error.sum() + (lost + 2.0**-acc.precision
-                                                      * (np.add.reduceat(reach, first) + lost)).sum()
+    lost = scale * count * 2.0 ** -SumWindow(io, acc.precision, config.guard_bits, tile, acc).fraction_bits
+    total, total_error = (
+        weight.sum(),
+        error.sum() + (lost + 2.0**-acc.precision * (np.add.reduceat(reach, first) + lost)).sum(),
+    )
 
     window = AlignedWindow(io, acc.precision, config.guard_bits, tile, io)
     exponent = np.maximum(np.maximum.reduceat(decode(v, io).exponent, first, axis=0) + io.bias, window.floor)
-    lost = (scale * 2 * count)[:, None] * 2.0**(exponent + window.unit)
+    lost = (scale * 2 * count)[:, None] * 2.0 ** (exponent + window.unit)
     below = scale[:, None] * 2.0**io.lsb_exponent
     output = weight @ z / total
-    output_error = error @ np.abs(z) + (lost + below + 2.0**-io.precision * (
-        np.add.reduceat(reach[:, None] * np.abs(z), first, axis=0) + lost)).sum(axis=0)
+    output_error = error @ np.abs(z) + (
+        lost + below + 2.0**-io.precision * (np.add.reduceat(reach[:, None] * np.abs(z), first, axis=0) + lost)
+    ).sum(axis=0)
     assert total > total_error
     return output, (output_error + np.abs(output) * total_error) / (total - total_error)
 
@@ -151,8 +163,9 @@ def test_shifting_all_scores_does_not_matter(config):
         k[:, 0] = from_float64(np.array(shift), config.io)
         value.append(normalised(config, q, k, v))
         bounds.append(output_and_bound(config, q, k, v)[1])
-        assert merge(config, local_attention(config, q, k, v))[0] == pytest.approx((to_float64(k, config.io) @
-                                                                                   to_float64(q, config.io)).max(), abs=0.3)
+        assert merge(config, local_attention(config, q, k, v))[0] == pytest.approx(
+            (to_float64(k, config.io) @ to_float64(q, config.io)).max(), abs=0.3
+        )
     for other, bound in zip(value[1:], bounds[1:], strict=True):
         assert (np.abs(other - value[0]) <= bound + bounds[0]).all()
 
@@ -170,8 +183,8 @@ def test_one_token_gives_its_value(name):
     expected = np.where(decode(bits, io).nan, io.nan, np.where(bits == io.sign_mask, 0, bits))
     q, k, _ = data(config, rng, 1, 256)
     for row in range(0, len(bits), 16):
-        part = local_attention(config, q, k, bits[row:row + 1])
-        np.testing.assert_array_equal(part.o, expected[row:row + 1])
+        part = local_attention(config, q, k, bits[row : row + 1])
+        np.testing.assert_array_equal(part.o, expected[row : row + 1])
     # All the others at once, as tiles of one token.
     each = changed(config, tile_tokens=1, score_storage="separate")
     part = local_attention(each, q, np.repeat(k, len(bits), axis=0), bits)
@@ -220,8 +233,9 @@ def test_masked_tokens_do_not_count(config):
     k[:, 5] = config.io.negative_infinity
     part = local_attention(config, q, k, v)
     assert part.m.tolist() == [config.score.negative_infinity] and not part.l.any() and not part.o.any()
-    _, total, output = merge(config, Partials(*(np.concatenate([a, b]) for a, b in
-                                                ((part.m, rest.m), (part.l, rest.l), (part.o, rest.o)))))
+    _, total, output = merge(
+        config, Partials(*(np.concatenate([a, b]) for a, b in ((part.m, rest.m), (part.l, rest.l), (part.o, rest.o))))
+    )
     assert total == to_float64(rest.l, config.acc)[0]
     np.testing.assert_array_equal(output, to_float64(rest.o, config.io)[0])
 
@@ -272,15 +286,16 @@ def test_bits_do_not_depend_on_what_is_beside():
     q, k, v = data(config, np.random.default_rng(38), 23, 80)
     whole = local_attention(config, q, k, v)
     for number, first in enumerate(range(0, 23, 5)):
-        part = local_attention(config, q, k[first:first + 5], v[first:first + 5])
+        part = local_attention(config, q, k[first : first + 5], v[first : first + 5])
         assert part.m[0] == whole.m[number] and part.l[0] == whole.l[number]
         np.testing.assert_array_equal(part.o[0], whole.o[number])
 
 
 def test_query_slices_round_the_partial_score():
     """Between slices the score is rounded, except in tiles short enough to stay in accumulators."""
-    config = PamPuConfig(lanes=2, query_bytes=4, score_format="bf16", tile_tokens=4, score_accumulators=2, buffer_bytes=8,
-                         max_head_dim=4)
+    config = PamPuConfig(
+        lanes=2, query_bytes=4, score_format="bf16", tile_tokens=4, score_accumulators=2, buffer_bytes=8, max_head_dim=4
+    )
     one, big = (int(from_float64(np.array(x), config.io)) for x in (1.0, 256.0))
     q, k = np.array([one] * 4), np.array([[big, one, one, 0]])
     v = np.zeros((1, 4), int)
@@ -296,8 +311,11 @@ def test_query_slices_round_the_partial_score():
 def test_merge_of_partials():
     config = PamPuConfig()
     m = np.array([1.0, 3.0, -np.inf])
-    part = Partials(from_float64(m, config.score), from_float64(np.array([2.0, 4.0, 0.0]), config.acc),
-                    from_float64(np.array([[1.0, -1.0], [0.5, 2.0], [0.0, 0.0]]), config.io))
+    part = Partials(
+        from_float64(m, config.score),
+        from_float64(np.array([2.0, 4.0, 0.0]), config.acc),
+        from_float64(np.array([[1.0, -1.0], [0.5, 2.0], [0.0, 0.0]]), config.io),
+    )
     top, total, output = merge(config, part)
     assert top == 3.0 and total == pytest.approx(2 * np.exp(-2) + 4)
     assert output == pytest.approx([np.exp(-2) + 0.5, 2 - np.exp(-2)])
@@ -310,12 +328,24 @@ def test_merge_of_partials():
 def workloads(draw):
     lanes = draw(st.sampled_from([2, 4, 16]))
     chunks = draw(st.integers(1, 12))
-    config = PamPuConfig(lanes=lanes, tile_tokens=draw(st.integers(1, 9)), score_tiles=draw(st.sampled_from([1, 2])),
-                         query_bytes=2 * lanes * draw(st.integers(1, 5)), buffer_bytes=1024,
-                         max_head_dim=lanes * 12, max_tokens=40)
+    config = PamPuConfig(
+        lanes=lanes,
+        tile_tokens=draw(st.integers(1, 9)),
+        score_tiles=draw(st.sampled_from([1, 2])),
+        query_bytes=2 * lanes * draw(st.integers(1, 5)),
+        buffer_bytes=1024,
+        max_head_dim=lanes * 12,
+        max_tokens=40,
+    )
     count = draw(st.integers(1, 5))
-    return config, [Step(draw(st.integers(0, 40)), lanes * draw(st.integers(1, chunks)),
-                         more=number < count - 1 and draw(st.booleans())) for number in range(count)]
+    return config, [
+        Step(
+            draw(st.integers(0, 40)),
+            lanes * draw(st.integers(1, chunks)),
+            more=number < count - 1 and draw(st.booleans()),
+        )
+        for number in range(count)
+    ]
 
 
 @settings(max_examples=150)
@@ -324,8 +354,13 @@ def test_every_key_and_value_beat_exactly_once(workload):
     config, steps = workload
     beats = config.beats(steps)
     seen = sorted(zip(*(beats[name].tolist() for name in ("step", "value", "token", "chunk")), strict=True))
-    assert seen == [(n, value, token, chunk) for n, step in enumerate(steps) for value in (0, 1)
-                    for token in range(step.tokens) for chunk in range(step.head_dim // config.lanes)]
+    assert seen == [
+        (n, value, token, chunk)
+        for n, step in enumerate(steps)
+        for value in (0, 1)
+        for token in range(step.tokens)
+        for chunk in range(step.head_dim // config.lanes)
+    ]
     assert (beats["tile"] == beats["token"] // config.tile_tokens).all()
 
 
@@ -340,7 +375,8 @@ def test_order_of_phases(workload):
         assert 0 < sizes[-1] <= config.tile_tokens or (step.tokens == 0 and sizes == [0])
         for value in (0, 1):
             assert [(tile, count) for number, tile, v, count in phases if (number, v) == (n, value)] == list(
-                enumerate(sizes))
+                enumerate(sizes)
+            )
     tiles = [(number, tile) for number, tile, value, _ in phases if not value]
     place = {phase[:3]: at for at, phase in enumerate(phases)}
     for at, (this, following) in enumerate(zip(tiles, [*tiles[1:], None], strict=True)):
@@ -409,10 +445,25 @@ def test_the_order_of_a_small_step():
     config = PamPuConfig(lanes=2, query_bytes=8, buffer_bytes=16, tile_tokens=2, max_head_dim=6)
     beats = config.beats([Step(3, 6)])
     assert [(int(b["value"]), int(b["token"]), int(b["chunk"])) for b in beats] == [
-        (0, 0, 0), (0, 0, 1), (0, 1, 0), (0, 1, 1), (0, 0, 2), (0, 1, 2),                 # K of tile 0
-        (0, 2, 0), (0, 2, 1), (0, 2, 2),                                                  # K of tile 1
-        (1, 0, 0), (1, 1, 0), (1, 0, 1), (1, 1, 1), (1, 0, 2), (1, 1, 2),                 # V of tile 0
-        (1, 2, 0), (1, 2, 1), (1, 2, 2)]                                                  # V of tile 1
+        (0, 0, 0),
+        (0, 0, 1),
+        (0, 1, 0),
+        (0, 1, 1),
+        (0, 0, 2),
+        (0, 1, 2),  # K of tile 0
+        (0, 2, 0),
+        (0, 2, 1),
+        (0, 2, 2),  # K of tile 1
+        (1, 0, 0),
+        (1, 1, 0),
+        (1, 0, 1),
+        (1, 1, 1),
+        (1, 0, 2),
+        (1, 1, 2),  # V of tile 0
+        (1, 2, 0),
+        (1, 2, 1),
+        (1, 2, 2),
+    ]  # V of tile 1
     assert config.address(beats, 6).tolist() == [0, 1, 2, 3, 4, 5, 6, 7, 10, 0, 1, 2, 3, 4, 5, 6, 8, 10]
     assert config.query_order([Step(3, 6)]).tolist() == [[0, 0, 0], [0, 1, 0], [0, 2, 0]] * 2
 
@@ -452,10 +503,13 @@ def test_queries_of_a_group_are_passes_of_one_query():
 
 def test_steps_that_do_not_fit():
     config = PRESETS["pam-hbm"]
-    for step, message in ((Step(-1, 128), r"tokens must be in 0\.\.1048576, not -1"),
-                          (Step((1 << 20) + 1, 128), "not 1048577"),
-                          (Step(1, 100), r"head dimension must be a multiple of 16 \(lanes\) in 16\.\.256, not 100"),
-                          (Step(1, 0), "not 0"), (Step(1, 272), "not 272")):
+    for step, message in (
+        (Step(-1, 128), r"tokens must be in 0\.\.1048576, not -1"),
+        (Step((1 << 20) + 1, 128), "not 1048577"),
+        (Step(1, 100), r"head dimension must be a multiple of 16 \(lanes\) in 16\.\.256, not 100"),
+        (Step(1, 0), "not 0"),
+        (Step(1, 272), "not 272"),
+    ):
         with pytest.raises(ConfigError, match=message):
             config.phases([step])
     with pytest.raises(ConfigError, match="the last step must not have 'more': nothing would come before the V"):
@@ -472,7 +526,7 @@ def test_scores_are_those_of_attention(name):
         q = from_float64(rng.normal(size=128) * 128**-0.5, config.io)
         k, v = (from_float64(rng.normal(size=(tokens, 128)), config.io) for _ in range(2))
         values = to_float64(key_scores(config, q, k), config.score)
-        tiles = [values[n:n + config.tile_tokens].max() for n in range(0, tokens, config.tile_tokens)]
+        tiles = [values[n : n + config.tile_tokens].max() for n in range(0, tokens, config.tile_tokens)]
         assert to_float64(local_attention(config, q, k, v).m, config.score).tolist() == tiles
         exact = to_float64(k, config.io) @ to_float64(q, config.io)
         assert np.abs(values - exact).max() < 0.02

@@ -15,19 +15,34 @@ from bankside.models.pam.pu import attention, local_attention
 from bankside.models.pam.ru import Partial, identity, in_order, merged, reduce_partials
 
 HBM = PRESETS["pam-hbm"]
-CONFIGS = {**PRESETS, "fp16": PamRuConfig(acc_format="fp16", score_format="fp16"),
-           "log-fp32": PamRuConfig(log_format="fp32"), "bf16": PamRuConfig(format="bf16", log_format="bf16")}
+CONFIGS = {
+    **PRESETS,
+    "fp16": PamRuConfig(acc_format="fp16", score_format="fp16"),
+    "log-fp32": PamRuConfig(log_format="fp32"),
+    "bf16": PamRuConfig(format="bf16", log_format="bf16"),
+}
 #: Largest error of a normalised element, in units in the last place of the largest one: two roundings of the output, the
 #: reciprocal's, and the weights'; with accumulators of 16 bits a rounding for every merge.
-ULPS = {"pam-hbm": 4, "pam-ddr": 4, "pam-ssd": 4, "pam-hbm-gqa4": 4, "pam-hbm-gqa8": 4,
-        "log-fp32": 4, "bf16": 4, "fp16": 12}
+ULPS = {
+    "pam-hbm": 4,
+    "pam-ddr": 4,
+    "pam-ssd": 4,
+    "pam-hbm-gqa4": 4,
+    "pam-hbm-gqa8": 4,
+    "log-fp32": 4,
+    "bf16": 4,
+    "fp16": 12,
+}
 
 
 def draw(config, count, dim, rng, *, maxima=None, batch=()):
     m = rng.normal(size=(count, *batch)) * 2 if maxima is None else np.broadcast_to(maxima, (count, *batch))
-    return Partial(from_float64(m, config.score), np.zeros((count, *batch), np.int64),
-                   from_float64(rng.uniform(1, 32, (count, *batch)), config.acc),
-                   from_float64(rng.normal(size=(count, *batch, dim)) * 4, config.io))
+    return Partial(
+        from_float64(m, config.score),
+        np.zeros((count, *batch), np.int64),
+        from_float64(rng.uniform(1, 32, (count, *batch)), config.acc),
+        from_float64(rng.normal(size=(count, *batch, dim)) * 4, config.io),
+    )
 
 
 def one(result):
@@ -78,8 +93,12 @@ def test_one_partial_result_is_kept():
     part = draw(HBM, 1, 32, np.random.default_rng(4))
     nothing, fields = identity(HBM, 32), ("m", "scale", "l", "o")
     for before, behind in ((0, 0), (1, 0), (0, 2), (2, 3)):
-        group = Partial(*(np.stack([*[getattr(nothing, f)] * before, getattr(part, f)[0], *[getattr(nothing, f)] * behind])
-                          for f in fields))
+        group = Partial(
+            *(
+                np.stack([*[getattr(nothing, f)] * before, getattr(part, f)[0], *[getattr(nothing, f)] * behind])
+                for f in fields
+            )
+        )
         result = reduce_partials(HBM, group, normalise=False)
         assert result.m == part.m[0]
         factor = 2.0 ** (int(result.scale) / (1 << HBM.table.fraction_bits))
@@ -92,8 +111,9 @@ def test_nothing_but_identities(normalise):
     """No token anywhere: m = -infinity, O = 0; with 64 of them as with one."""
     for count in (1, 64):
         none = identity(HBM, 16)
-        result = reduce_partials(HBM, Partial(*(np.stack([getattr(none, f)] * count) for f in ("m", "scale", "l", "o"))),
-                                 normalise=normalise)
+        result = reduce_partials(
+            HBM, Partial(*(np.stack([getattr(none, f)] * count) for f in ("m", "scale", "l", "o"))), normalise=normalise
+        )
         assert result.m == HBM.score.negative_infinity and result.l == 0 and not result.o.any()
         if normalise:
             assert result.log_sum == HBM.acc.negative_infinity
@@ -115,8 +135,12 @@ def test_extreme_maxima(name):
 
 def test_no_overflow_where_the_sum_of_o_overflows():
     """8,000 tokens of equal score and V = 100: the sum of O is 800,000, beyond FP16; scaled, it is not."""
-    partials = Partial(np.zeros(250, np.int64), np.zeros(250, np.int64), from_float64(np.full(250, 32.0), HBM.acc),
-                       from_float64(np.full((250, 16), 3200.0), HBM.io))
+    partials = Partial(
+        np.zeros(250, np.int64),
+        np.zeros(250, np.int64),
+        from_float64(np.full(250, 32.0), HBM.acc),
+        from_float64(np.full((250, 16), 3200.0), HBM.io),
+    )
     first = reduce_partials(HBM, partials, normalise=False)
     assert to_float64(first.o, HBM.io).max() < 256 and int(first.scale) == 12 << HBM.table.fraction_bits
     np.testing.assert_array_equal(normalised(HBM, partials), np.full(16, 100.0))
@@ -175,14 +199,17 @@ def test_order_of_sources():
         config.check_head_dim(100)
 
 
-@pytest.mark.parametrize(("fields", "message"), [
-    ({"lanes": 3}, "lanes must be a power of two, not 3"),
-    ({"source_lanes": 32}, r"source_lanes must be at most lanes \(16\), not 32"),
-    ({"max_head_dim": 100}, r"max_head_dim must be a multiple of lanes \(16\), not 100"),
-    ({"max_head_dim": 256}, "scratch_bytes 512 holds 128 accumulators of fp32; max_head_dim 256 needs 1024 bytes"),
-    ({"source_lanes": 2}, "source_lanes 2 makes beats of 32 bits; a row maximum with its scale and a sum need 58"),
-    ({"exponential_units": 0}, "exponential_units"),
-])
+@pytest.mark.parametrize(
+    ("fields", "message"),
+    [
+        ({"lanes": 3}, "lanes must be a power of two, not 3"),
+        ({"source_lanes": 32}, r"source_lanes must be at most lanes \(16\), not 32"),
+        ({"max_head_dim": 100}, r"max_head_dim must be a multiple of lanes \(16\), not 100"),
+        ({"max_head_dim": 256}, "scratch_bytes 512 holds 128 accumulators of fp32; max_head_dim 256 needs 1024 bytes"),
+        ({"source_lanes": 2}, "source_lanes 2 makes beats of 32 bits; a row maximum with its scale and a sum need 58"),
+        ({"exponential_units": 0}, "exponential_units"),
+    ],
+)
 def test_bad_configurations(fields, message):
     with pytest.raises(ValidationError, match=message):
         PamRuConfig(**fields)

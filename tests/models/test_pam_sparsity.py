@@ -122,34 +122,44 @@ def test_replay_gives_back_what_was_recorded(tmp_path):
     table, source = table_of(10, 6, 10), ReplaySource(path)
     first = source.step(table)
     assert first.active.tolist() == [1, 9, 10, 17, 25]
-    assert first.scores.tolist() == [0.5, 1.5, 1, 0.5, 1.5]      # 1 is an active token of average weight
+    assert first.scores.tolist() == [0.5, 1.5, 1, 0.5, 1.5]  # 1 is an active token of average weight
     assert source.step(table).active.tolist() == [2, 10, 18]
     assert source.step(table).active.tolist() == first.active.tolist()
 
 
 def test_other_contexts_need_stretching(tmp_path):
     steps = [[TraceStep(0, 10, np.array([1, 9]))]]
-    with pytest.raises(ConfigError, match=r"request 0 has 10 tokens in its context, the batch has 20; sparsity.stretch"):
+    with pytest.raises(
+        ConfigError, match=r"request 0 has 10 tokens in its context, the batch has 20; sparsity.stretch"
+    ):
         ReplaySource(steps).step(table_of(20))
     assert ReplaySource(steps, stretch=True).step(table_of(20)).active.tolist() == [2, 18]
 
 
-@pytest.mark.parametrize("text, message", [
-    ("", r": is empty"),
-    (HEADER, r": has a header and no step"),
-    ('{"format": "x"}\n', r":1: the first line must have "),
-    (HEADER + "{\n", r":2: not valid JSON: expecting property name"),
-    (HEADER + "[1]\n", r":2: a line is an object of keys and values, not list$"),
-    (HEADER + '{"request": 0, "tokens": []}\n', r":2: 'context' must be a whole number in 1\..*, not None$"),
-    (HEADER + '{"request": 0, "context": 4, "tokens": [4]}\n', r":2: token 4 is outside the context of 4$"),
-    (HEADER + '{"request": 0, "context": 4, "tokens": [1, 1]}\n', r":2: a token appears twice$"),
-    (HEADER + '{"request": 0, "context": 4, "tokens": [1.5]}\n', r":2: 'tokens' must be a list of whole numbers$"),
-    (HEADER + '{"request": 0, "context": 4, "tokens": [1], "scores": []}\n', r":2: 'scores' must be a list as long"),
-    (HEADER + '{"request": 0, "context": 4, "tokens": [1], "scores": [-1]}\n', r":2: a score must be a number"),
-    (HEADER + '{"request": 0, "context": 4, "tokens": [], "weight": 1}\n', r":2: unknown key 'weight' \(valid: "),
-    (HEADER + '{"request": 0, "context": 4, "tokens": []}\n\n{"request": 0, "context": 3, "tokens": []}\n',
-     r":4: the context of request 0 shrinks from 4 to 3$"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("", r": is empty"),
+        (HEADER, r": has a header and no step"),
+        ('{"format": "x"}\n', r":1: the first line must have "),
+        (HEADER + "{\n", r":2: not valid JSON: expecting property name"),
+        (HEADER + "[1]\n", r":2: a line is an object of keys and values, not list$"),
+        (HEADER + '{"request": 0, "tokens": []}\n', r":2: 'context' must be a whole number in 1\..*, not None$"),
+        (HEADER + '{"request": 0, "context": 4, "tokens": [4]}\n', r":2: token 4 is outside the context of 4$"),
+        (HEADER + '{"request": 0, "context": 4, "tokens": [1, 1]}\n', r":2: a token appears twice$"),
+        (HEADER + '{"request": 0, "context": 4, "tokens": [1.5]}\n', r":2: 'tokens' must be a list of whole numbers$"),
+        (
+            HEADER + '{"request": 0, "context": 4, "tokens": [1], "scores": []}\n',
+            r":2: 'scores' must be a list as long",
+        ),
+        (HEADER + '{"request": 0, "context": 4, "tokens": [1], "scores": [-1]}\n', r":2: a score must be a number"),
+        (HEADER + '{"request": 0, "context": 4, "tokens": [], "weight": 1}\n', r":2: unknown key 'weight' \(valid: "),
+        (
+            HEADER + '{"request": 0, "context": 4, "tokens": []}\n\n{"request": 0, "context": 3, "tokens": []}\n',
+            r":4: the context of request 0 shrinks from 4 to 3$",
+        ),
+    ],
+)
 def test_broken_traces_are_told_with_line(tmp_path, text, message):
     path = tmp_path / "trace.jsonl"
     path.write_text(text)

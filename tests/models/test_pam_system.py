@@ -59,16 +59,23 @@ def run(system="pam", model=OPT, context=2048, batch=16, **more):
 
 
 def attention_ms(result):
-    return sum(result.breakdown_ms.get(name, 0.0) for name in
-               ("attention", "attention_merge", "attention_kv_append", "attention_softmax", "kv_fetch"))
+    return sum(
+        result.breakdown_ms.get(name, 0.0)
+        for name in ("attention", "attention_merge", "attention_kv_append", "attention_softmax", "kv_fetch")
+    )
 
 
 # Tiers -------------------------------------------------------------------------------------------------------------
 
 
 @settings(max_examples=15)
-@given(st.sampled_from(["hbm", "ddr"]), st.sampled_from([64, 128, 256]),
-       st.lists(st.integers(1, 4), min_size=2, max_size=12), st.sampled_from([0, 20, 64]), st.sampled_from([0, 9]))
+@given(
+    st.sampled_from(["hbm", "ddr"]),
+    st.sampled_from([64, 128, 256]),
+    st.lists(st.integers(1, 4), min_size=2, max_size=12),
+    st.sampled_from([0, 20, 64]),
+    st.sampled_from([0, 9]),
+)
 def test_cycles_of_tiles_are_the_compiled_program(tier, dim, active, gap, pace):
     """The program of any sequence of tiles takes the sum of their cycles, to the cycle. Only the program's two ends differ
     from a long sequence, so the tiles come between others. A softmax that nothing hides depends on the tiles around it."""
@@ -150,8 +157,10 @@ def test_near_bank_work_is_the_literal_count(name, dim, lockstep, seed):
     results = {}
     for r, g, b, t in zip(request.tolist(), group.tolist(), bank.tolist(), tile.tolist(), strict=True):
         results.setdefault(g, {}).setdefault(r, {}).setdefault(b, set()).add(t)
-    merged = [sum(100 + sum(max(1, len(banks.get(b, ()))) for b in range(layout.banks)) for banks in one.values())
-              for one in results.values()]
+    merged = [
+        sum(100 + sum(max(1, len(banks.get(b, ()))) for b in range(layout.banks)) for banks in one.values())
+        for one in results.values()
+    ]
     assert work.reduce_s == max(merged)
     assert work.partials == sum(len(t) for one in results.values() for banks in one.values() for t in banks.values())
     pairs = set(zip(request.tolist(), group.tolist(), bank.tolist(), strict=True))
@@ -243,8 +252,10 @@ def test_what_does_not_fit_is_fetched():
 
 def test_what_is_fetched_is_hidden_behind_a_whole_stage():
     """A stage takes the longer of its computation and its fetches, or both one after the other."""
-    beside, after = (run("vllm-offload", LLAMA, 738, 256, overrides={"overlap": overlap, "keeps": "nothing"})
-                     for overlap in (True, False))
+    beside, after = (
+        run("vllm-offload", LLAMA, 738, 256, overrides={"overlap": overlap, "keeps": "nothing"})
+        for overlap in (True, False)
+    )
     fetch, compute = after.breakdown_ms["kv_fetch"], beside.tpot_ms - beside.breakdown_ms["kv_fetch"]
     assert fetch > compute and beside.tpot_ms == pytest.approx(fetch)
     assert after.tpot_ms == pytest.approx(fetch + compute, rel=0.01)  # the stages differ by the last matrix
@@ -309,8 +320,10 @@ class Several(Records):
         found, presets = super().find(measurement), {"pam-pu": PU_PRESETS, "pam-ru": RU_PRESETS}.get(measurement.unit)
         if presets is None or measurement.kind != "sim":
             return found
-        queries = next((one.queries for one in presets.values()
-                        if config_hash(measurement.unit, one) == measurement.config_hash), 1)
+        queries = next(
+            (one.queries for one in presets.values() if config_hash(measurement.unit, one) == measurement.config_hash),
+            1,
+        )
         pace = {"beats_per_clock": 1 / queries} if measurement.unit == "pam-pu" else {}
         return found.model_copy(update={"results": found.results | {"queries": queries} | pace})
 
@@ -358,27 +371,43 @@ def test_a_pass_has_no_more_queries_than_the_reduction_units_take():
 
 def test_more_queries_per_pass_are_never_slower():
     """One tier with units of 1, 4 and 8 queries: passes and reads fall, and so does the time of attention."""
-    steps = [one_tier("ls-pim", {"tiers.hbm.unit.preset": preset}, Several())[1]
-             for preset in ("pam-hbm", "pam-hbm-gqa4", "pam-hbm-gqa8")]
+    steps = [
+        one_tier("ls-pim", {"tiers.hbm.unit.preset": preset}, Several())[1]
+        for preset in ("pam-hbm", "pam-hbm-gqa4", "pam-hbm-gqa8")
+    ]
     times = [step.tiers["hbm"].total_s for step in steps]
     reads = [step.tiers["hbm"].energy_pj["pim_cell_reads"] for step in steps]
     assert times == sorted(times, reverse=True) and reads == sorted(reads, reverse=True)
 
 
 def test_a_tier_with_the_record_of_another_number_of_queries():
-    with pytest.raises(ConfigError, match=r"^pam: tier 'hbm': the record of pam-pu is of a step of 1 queries, its "
-                                          r"configuration has 8$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^pam: tier 'hbm': the record of pam-pu is of a step of 1 queries, its "
+        r"configuration has 8$",
+    ):
         run("pam", LLAMA, 300, 6, overrides=GQA8)
 
 
-@pytest.mark.parametrize("changes, message", [
-    ({"tiers.hmb.unit.preset": "pam-hbm-gqa8"}, r"override 'tiers\.hmb\.unit\.preset': unknown entry 'hmb'; did you mean "),
-    ({"tiers.hbm.layout.x": 1}, r"override 'tiers\.hbm\.layout\.x': 'layout' is a plain value, not a group$"),
-    ({"tiers.hbm.unit.settings": {"queries": 8, "buffer_bytes": 256}}, r"tier 'hbm': unit.settings: .*need at least 288$"),
-    ({"tiers.hbm.unit.settings": {"queries": 8, "query_bytes": 128}},
-     r"tier 'hbm': unit.settings: .*multiple of the 256 bytes of a beat of each of 8 queries, not 128$"),
-    ({"tiers.hbm.reduction_settings": {"quries": 8}}, r"tier 'hbm': unit.settings: unknown key 'quries'"),
-])
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (
+            {"tiers.hmb.unit.preset": "pam-hbm-gqa8"},
+            r"override 'tiers\.hmb\.unit\.preset': unknown entry 'hmb'; did you mean ",
+        ),
+        ({"tiers.hbm.layout.x": 1}, r"override 'tiers\.hbm\.layout\.x': 'layout' is a plain value, not a group$"),
+        (
+            {"tiers.hbm.unit.settings": {"queries": 8, "buffer_bytes": 256}},
+            r"tier 'hbm': unit.settings: .*need at least 288$",
+        ),
+        (
+            {"tiers.hbm.unit.settings": {"queries": 8, "query_bytes": 128}},
+            r"tier 'hbm': unit.settings: .*multiple of the 256 bytes of a beat of each of 8 queries, not 128$",
+        ),
+        ({"tiers.hbm.reduction_settings": {"quries": 8}}, r"tier 'hbm': unit.settings: unknown key 'quries'"),
+    ],
+)
 def test_wrong_units_of_a_tier(changes, message):
     with pytest.raises(ConfigError, match=message) as error:
         load_system("pam", changes)
@@ -396,7 +425,7 @@ def test_migration_by_hand():
     """A thousand tokens between SSD and DDR: up at the SSD's link, down at the rate of programming."""
     system = load_system("pam")
     system.prepare(LLAMA, Records(), False)
-    size = 2 * 40 * 512                                  # two heads, 40 layers
+    size = 2 * 40 * 512  # two heads, 40 layers
     seconds, energy = system.migration(LLAMA, {"ssd-ddr": 1000, "ddr-hbm": 0})
     assert seconds == pytest.approx(1000 * size / (8 * 4 * 16384 / 200e-6 * 0.9))
     assert energy == pytest.approx(2 * 1000 * size * (2 * 28.72 + 40))
@@ -510,12 +539,19 @@ def test_a_full_node_takes_a_step(batch, left):
 
 @pytest.mark.parametrize("system", SYSTEMS)
 def test_too_large_a_batch_says_what_is_missing(system):
-    pattern = {"attacc": r"the largest batch that fits is \d+$",
-               "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, ddr .*, 'ssd' lacks "
-                               r"[\d.]+ GiB$"}
-    with pytest.raises(ConfigError, match=pattern.get(
-            system, r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ "
-                    r"tokens \([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$")) as error:
+    pattern = {
+        "attacc": r"the largest batch that fits is \d+$",
+        "vllm-offload": r"the largest batch that fits is \d+; a GPU's tiers hold hbm .*, ddr .*, 'ssd' lacks "
+        r"[\d.]+ GiB$",
+    }
+    with pytest.raises(
+        ConfigError,
+        match=pattern.get(
+            system,
+            r"has 40960000 KV tokens, the tiers hold hbm \d+, ddr \d+, ssd \d+; the last tier 'ssd' lacks \d+ "
+            r"tokens \([\d.]+ GiB on each GPU\); the largest batch that fits is \d+$",
+        ),
+    ) as error:
         run(system, batch=20_000, records=NoRecords())
     assert "\n" not in str(error.value)
 
@@ -523,28 +559,43 @@ def test_too_large_a_batch_says_what_is_missing(system):
 def test_missing_records_name_all_units():
     with pytest.raises(MissingRecord) as error:
         run(records=NoRecords())
-    units = [f"bankside {what} pam-pu --preset {preset}{more}" for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
-             for what, more in (("sim", " --head-dim 128" + " --memory ddr4-3200" * (preset == "pam-ddr")), ("synth", ""))]
+    units = [
+        f"bankside {what} pam-pu --preset {preset}{more}"
+        for preset in ("pam-hbm", "pam-ddr", "pam-ssd")
+        for what, more in (("sim", " --head-dim 128" + " --memory ddr4-3200" * (preset == "pam-ddr")), ("synth", ""))
+    ]
     pairs = [f"bankside sim pam-interface --preset {pair}" for pair in ("hbm-ddr", "ddr-hbm", "ddr-ssd", "ssd-ddr")]
     # Of reduction units and interfaces the area alone would come from synthesis
-    beside = [command.replace("pam-pu", "pam-ru").split(" --memory")[0] for command in units if "bankside sim" in command]
+    beside = [
+        command.replace("pam-pu", "pam-ru").split(" --memory")[0] for command in units if "bankside sim" in command
+    ]
     assert error.value.commands == (*units, *beside, *pairs)
-    with pytest.raises(MissingRecord) as error:     # its scores are merged on the GPU, and nothing moves
+    with pytest.raises(MissingRecord) as error:  # its scores are merged on the GPU, and nothing moves
         run("ls-pim", records=NoRecords())
     assert error.value.commands == tuple(units)
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("{name: ddr, gb_s: 63}", "{name: ddr, gb_s: 0}", r":\d+: links\.edges\.1\.gb_s: input should be greater than 0"),
-    ("{name: gpu, gb_s: 63}", "{name: card, gb_s: 63}", r"links\.edges: unknown link 'gpu'"),
-    ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
-    ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),
-    ("  mode: synthetic\n", "  mode: magic\n",
-     r":\d+: sparsity\.mode: input should be 'synthetic', 'dense', 'replay' or 'method'"),
-    ("    memory: ddr4-3200\n", "    memory: hbm3-5.2\n", r"tier 'ddr': hbm3-5\.2 has 16384 rows of 1024 bytes"),
-    ("    lockstep: 1\n", "    lockstep: 3\n", r"tier 'ddr': lockstep 3 does not divide its 32 groups"),
-    ("    layout: ssd\n", "    layout: sdd\n", r":\d+: tiers\.2\.layout: input should be 'hbm', 'ddr' or 'ssd'"),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        (
+            "{name: ddr, gb_s: 63}",
+            "{name: ddr, gb_s: 0}",
+            r":\d+: links\.edges\.1\.gb_s: input should be greater than 0",
+        ),
+        ("{name: gpu, gb_s: 63}", "{name: card, gb_s: 63}", r"links\.edges: unknown link 'gpu'"),
+        ("  decay: 0.6\n", "  decay: 0.6\n  x: 0\n", r":\d+: scheduling\.x: input should be greater than 0, not 0$"),
+        ("  decay: 0.6\n", "  decay: 0.6\n  y: -2\n", r":\d+: scheduling\.y: input should be greater than 0, not -2$"),
+        (
+            "  mode: synthetic\n",
+            "  mode: magic\n",
+            r":\d+: sparsity\.mode: input should be 'synthetic', 'dense', 'replay' or 'method'",
+        ),
+        ("    memory: ddr4-3200\n", "    memory: hbm3-5.2\n", r"tier 'ddr': hbm3-5\.2 has 16384 rows of 1024 bytes"),
+        ("    lockstep: 1\n", "    lockstep: 3\n", r"tier 'ddr': lockstep 3 does not divide its 32 groups"),
+        ("    layout: ssd\n", "    layout: sdd\n", r":\d+: tiers\.2\.layout: input should be 'hbm', 'ddr' or 'ssd'"),
+    ],
+)
 def test_wrong_files(tmp_path, old, new, message):
     text = FILES["pam"].read_text()
     assert old in text
@@ -555,22 +606,31 @@ def test_wrong_files(tmp_path, old, new, message):
 
 
 def test_a_named_locality_gives_spread_and_keep():
-    before, named = (load_system("pam", changes).source().locality for changes in
-                     ({}, {"sparsity.locality": "bankside-small"}))
+    before, named = (
+        load_system("pam", changes).source().locality for changes in ({}, {"sparsity.locality": "bankside-small"})
+    )
     assert (before.spread, before.keep) == (1.5, 0.8) and named == replace(before, spread=1.0802, keep=0.0596)
     with pytest.raises(ConfigError, match=r"^pam: sparsity\.locality: unknown locality 'small'"):
         load_system("pam", {"sparsity.locality": "small"}).source()
 
 
-@pytest.mark.parametrize("overrides, message", [
-    ({"scheduling.x": 3.0}, r"scheduling\.x and scheduling\.y must be given together$"),
-    ({"sparsity.mode": "replay"}, r"sparsity\.mode 'replay' needs sparsity\.trace"),
-    ({"sparsity.mode": "replay", "sparsity.trace": "nowhere.jsonl"}, r"nowhere\.jsonl: no such file or directory$"),
-    ({"sparsity.mode": "method"}, r"sparsity\.mode 'method' needs sparsity\.method, a method of sparse attention$"),
-    ({"sparsity.mode": "method", "sparsity.method": "quest"}, r"needs sparsity\.capture, a folder of bankside capture$"),
-    ({"sparsity.mode": "method", "sparsity.method": "quest", "sparsity.capture": "nowhere"},
-     r"nowhere/capture\.json: no such file or directory$"),
-])
+@pytest.mark.parametrize(
+    "overrides, message",
+    [
+        ({"scheduling.x": 3.0}, r"scheduling\.x and scheduling\.y must be given together$"),
+        ({"sparsity.mode": "replay"}, r"sparsity\.mode 'replay' needs sparsity\.trace"),
+        ({"sparsity.mode": "replay", "sparsity.trace": "nowhere.jsonl"}, r"nowhere\.jsonl: no such file or directory$"),
+        ({"sparsity.mode": "method"}, r"sparsity\.mode 'method' needs sparsity\.method, a method of sparse attention$"),
+        (
+            {"sparsity.mode": "method", "sparsity.method": "quest"},
+            r"needs sparsity\.capture, a folder of bankside capture$",
+        ),
+        (
+            {"sparsity.mode": "method", "sparsity.method": "quest", "sparsity.capture": "nowhere"},
+            r"nowhere/capture\.json: no such file or directory$",
+        ),
+    ],
+)
 def test_wrong_settings(overrides, message):
     with pytest.raises(ConfigError, match=message):
         run("pam", LLAMA, 100, 2, overrides=overrides)
@@ -590,7 +650,9 @@ def test_another_split_is_the_system_made_with_it():
 
 def test_a_tier_behind_the_host_needs_a_link():
     edges = [{"name": "gpu", "gb_s": 63}, {"name": "ssd", "gb_s": 7.88}]
-    with pytest.raises(ConfigError, match=r"tier 'ddr' is not the GPU's own memory and needs a link of its name in links"):
+    with pytest.raises(
+        ConfigError, match=r"tier 'ddr' is not the GPU's own memory and needs a link of its name in links"
+    ):
         load_system("pam", {"links.edges": edges})
     with pytest.raises(ConfigError, match=r"vllm-offload: tier 'ddr' needs a link of its name in links\.edges$"):
         load_system("vllm-offload", {"links.edges": edges})
@@ -620,8 +682,10 @@ def test_more_output_tokens_are_the_mean():
 def test_an_all_reduce_between_nodes_by_hand():
     """16 GPUs on two nodes: 7 transfers of an eighth over NVLink, then that eighth's halves to the other node and back, 50
     GB/s and 5 us each; stages send an eighth each and share it over NVLink."""
-    one, two = load_system("gpu-only").roofline, load_system("gpu-only", {
-        "nodes": 2, "parallelism.tensor": 16, "parallelism.pipeline": 1}).roofline
+    one, two = (
+        load_system("gpu-only").roofline,
+        load_system("gpu-only", {"nodes": 2, "parallelism.tensor": 16, "parallelism.pipeline": 1}).roofline,
+    )
     count = 1 << 23
     between = 2 * (5e-6 + count / 16 / 50e9)
     assert two.all_reduce(count, 16).time_s == pytest.approx(one.all_reduce(count, 8).time_s + between)
@@ -633,9 +697,15 @@ def test_an_all_reduce_between_nodes_by_hand():
 def test_nodes_add_throughput():
     """Twice the nodes at twice the requests, tensor or pipeline parallelism between them: nearly twice the tokens; the
     memories are there twice."""
+
     def tokens(nodes, tensor, pipeline, batch):
-        return run("pam", LLAMA, 700, batch, overrides={
-            "nodes": nodes, "parallelism.tensor": tensor, "parallelism.pipeline": pipeline}).throughput_tok_s
+        return run(
+            "pam",
+            LLAMA,
+            700,
+            batch,
+            overrides={"nodes": nodes, "parallelism.tensor": tensor, "parallelism.pipeline": pipeline},
+        ).throughput_tok_s
 
     base = tokens(1, 4, 2, 512)
     assert 1.7 * base < tokens(2, 4, 4, 1024) < 2.3 * base and 1.3 * base < tokens(2, 8, 2, 1024) < 2.3 * base
@@ -643,16 +713,30 @@ def test_nodes_add_throughput():
     assert two.tier_shapes(OPT)[1].capacity == 2 * one.tier_shapes(OPT)[1].capacity
 
 
-@pytest.mark.parametrize("overrides, message", [
-    ({"parallelism.tensor": 3}, r"^pam: tensor 3 times pipeline 2 must be the 8 GPUs$"),
-    ({"nodes": 2}, r"^pam: tensor 4 times pipeline 2 must be the 16 GPUs$"),
-    ({"nodes": 3, "parallelism.tensor": 3, "parallelism.pipeline": 8},
-     r"^pam: tensor 3 must divide or be a multiple of the 8 GPUs of a node$"),
-    ({"nodes": 2, "parallelism.pipeline": 4, "network.gb_s_per_gpu": 0}, r"2 nodes need a network with gb_s_per_gpu"),
-    ({"nodes": 0}, r"nodes: input should be greater than or equal to 1, not 0$"),
-    ({"nodes": 16, "parallelism.tensor": 128, "parallelism.pipeline": 1}, r"^tensor parallelism of 128 does not divide"),
-    ({"nodes": 16, "parallelism.tensor": 1, "parallelism.pipeline": 128}, r"^pipeline parallelism of 128 exceeds the mod"),
-])
+@pytest.mark.parametrize(
+    "overrides, message",
+    [
+        ({"parallelism.tensor": 3}, r"^pam: tensor 3 times pipeline 2 must be the 8 GPUs$"),
+        ({"nodes": 2}, r"^pam: tensor 4 times pipeline 2 must be the 16 GPUs$"),
+        (
+            {"nodes": 3, "parallelism.tensor": 3, "parallelism.pipeline": 8},
+            r"^pam: tensor 3 must divide or be a multiple of the 8 GPUs of a node$",
+        ),
+        (
+            {"nodes": 2, "parallelism.pipeline": 4, "network.gb_s_per_gpu": 0},
+            r"2 nodes need a network with gb_s_per_gpu",
+        ),
+        ({"nodes": 0}, r"nodes: input should be greater than or equal to 1, not 0$"),
+        (
+            {"nodes": 16, "parallelism.tensor": 128, "parallelism.pipeline": 1},
+            r"^tensor parallelism of 128 does not divide",
+        ),
+        (
+            {"nodes": 16, "parallelism.tensor": 1, "parallelism.pipeline": 128},
+            r"^pipeline parallelism of 128 exceeds the mod",
+        ),
+    ],
+)
 def test_wrong_parallelism(overrides, message):
     with pytest.raises(ConfigError, match=message):
         run("pam", LLAMA, 100, 256, overrides=overrides)
@@ -710,6 +794,7 @@ def test_calibration_brings_the_tiers_together():
     assert last.x > 0 and last.y > 0 and last.rounds <= 4
     table = with_ratios(RatioTable(source="a test", models={}), "opt-175b", last)
     import yaml
+
     assert yaml.safe_load(table_text(table))["models"]["opt-175b"]["x"] == pytest.approx(last.x, rel=1e-4)
     assert set(yaml.safe_load(RATIOS.read_text())["models"]) >= {"default"}
     with pytest.raises(ConfigError, match="l-pim moves no tokens between tiers"):
@@ -728,18 +813,23 @@ def test_speed_and_memory_of_a_large_step(least_s):
     assert least_s(lambda _: steps.append(node.step())) < 0.5
     step, table = steps[-1], node.table
     assert table.tokens == 8192 * 742 and sum(step.tokens) == table.tokens
-    assert sum(array.nbytes for array in (table.tier, table.group, table.slot, table.importance, *table.extra.values())) \
+    assert (
+        sum(array.nbytes for array in (table.tier, table.group, table.slot, table.importance, *table.extra.values()))
         < 1.2e8
+    )
     assert sum(step.moves.values()) <= 0.007 * table.tokens and math.isfinite(step.attention_s)
 
 
-@pytest.mark.parametrize("boundary, hbm, ddr", [("cells", 32 * 3.52, 8 * 43.5 * 3.52 / 27.84),
-                                                ("access", 32 * 27.84, 8 * 43.5)])
+@pytest.mark.parametrize(
+    "boundary, hbm, ddr", [("cells", 32 * 3.52, 8 * 43.5 * 3.52 / 27.84), ("access", 32 * 27.84, 8 * 43.5)]
+)
 def test_one_boundary_for_the_reads_of_all_memories(boundary, hbm, ddr):
     """HBM: 32 bytes at 3.52 pJ a byte in the cells and 27.84 in all; DDR: 8 bytes of a whole read of 43.5 pJ a byte."""
     assert (read_pj(HBM, boundary), read_pj(DDR, boundary, HBM)) == pytest.approx((hbm, ddr), rel=1e-9)
     if boundary == "cells":
-        with pytest.raises(ConfigError, match="no file tells the energy of cells apart; energy.boundary must be access$"):
+        with pytest.raises(
+            ConfigError, match="no file tells the energy of cells apart; energy.boundary must be access$"
+        ):
             read_pj(DDR, boundary)
 
 
@@ -747,8 +837,9 @@ def test_one_boundary_for_the_reads_of_all_memories(boundary, hbm, ddr):
 def test_a_boundary_holds_in_every_system(name):
     """Between the two boundaries lie 24.32 pJ for each byte that HBM's units read; a small batch is in HBM alone. A unit
     takes three times the energy of the columns that it reads, whatever it costs to open their rows."""
-    cells, access = (run(name, OPT, 512, 8, overrides={"energy.boundary": what}).energy_breakdown_mj
-                     for what in ("cells", "access"))
+    cells, access = (
+        run(name, OPT, 512, 8, overrides={"energy.boundary": what}).energy_breakdown_mj for what in ("cells", "access")
+    )
     columns = access["pim_cell_reads"] - cells["pim_cell_reads"]
     assert columns > 0
     for boundary, pj_per_byte in ((cells, 3.52), (access, 27.84)):
@@ -789,27 +880,37 @@ def test_blocks_leave_groups_to_few_requests():
         KvTable([TierShape("hbm", 1, 8, 4096)], mapping="block")
 
 
-@pytest.mark.parametrize("tier, memory, width, more", [("hbm", HBM, 128, 0), ("ddr", DDR, 128, 0.02),
-                                                       ("hbm", HBM, 64, 0)])
+@pytest.mark.parametrize(
+    "tier, memory, width, more", [("hbm", HBM, 128, 0), ("ddr", DDR, 128, 0.02), ("hbm", HBM, 64, 0)]
+)
 def test_the_simulated_program_is_the_one_evaluated(tier, memory, width, more):
     """A bank full of one request. The program of ``sim pam-pu`` has the cycles of the shipped record of that simulation.
     The same compiler gives the system's program, whose tiles are rows, with the same commands. In HBM it takes the same
     cycles. In DDR the softmax of every row counts, in place of every fourth one's."""
     config = PU_PRESETS[f"pam-{tier}"]
-    record = RecordFolder(None).find(Measurement.of("sim", "pam-pu", config, preset=f"pam-{tier}", memory=memory.name,
-                                                    head_dim=width))
+    record = RecordFolder(None).find(
+        Measurement.of("sim", "pam-pu", config, preset=f"pam-{tier}", memory=memory.name, head_dim=width)
+    )
     timing, workload = record.results["memory_timing"], record.workload
     assert (workload["tokens"], workload["head_dim"], timing["memory"]) == (512, width, memory.name)
     figures = record.typed(ProcessingFigures)
     layout = load_system("pam").layouts[("hbm", "ddr").index(tier)]
-    part = NearBank(config, layout, memory, 1, width, burst_cycles=figures.burst_cycles(config, memory),
-                    gap_cycles=figures.gap_cycles(config, memory))
+    part = NearBank(
+        config,
+        layout,
+        memory,
+        1,
+        width,
+        burst_cycles=figures.burst_cycles(config, memory),
+        gap_cycles=figures.gap_cycles(config, memory),
+    )
     slots = np.arange(512 * layout.banks)
     work = part.work(np.zeros(len(slots), int), np.zeros(len(slots), int), slots)
 
     def cycles(unit):
-        program = attention_program(unit, memory, [Step(512, width)], gap_cycles=part.gap_cycles,
-                                    burst_cycles=part.burst_cycles)
+        program = attention_program(
+            unit, memory, [Step(512, width)], gap_cycles=part.gap_cycles, burst_cycles=part.burst_cycles
+        )
         return time_program(program, memory).cycles
 
     assert cycles(config) == timing["memory_cycles"]
@@ -833,6 +934,13 @@ def test_the_rates_of_the_paper_hold_in_every_tier():
         ours = tier["local_us"] * 1e-6 * rate / (4 * 128 * 24)
         assert 0.4 * tier["active_tokens"] < ours < 0.7 * tier["active_tokens"]  # of one of two micro-batches
     with pytest.raises(ConfigError, match=r"rate: paper needs paper_gflops in every tier; hbm has none$"):
-        load_system("pam", {"rate": "paper", "tiers": [
-            tier.model_dump(exclude={"paper_gflops"} if tier.name == "hbm" else None, exclude_none=True)
-            for tier in load_system("pam").pim.tiers]})
+        load_system(
+            "pam",
+            {
+                "rate": "paper",
+                "tiers": [
+                    tier.model_dump(exclude={"paper_gflops"} if tier.name == "hbm" else None, exclude_none=True)
+                    for tier in load_system("pam").pim.tiers
+                ],
+            },
+        )

@@ -58,9 +58,16 @@ class Records:
 
     def __init__(self, kinds=("synth",), **results):
         self.kinds, self.asked = kinds, []
-        self.results = made_up.SYNTHESIS | {
-            "area_ge": 60_000.0, "area_um2": 48_000.0, "fmax_mhz": 700.0,
-            "memories": [{"name": "query_buffer.memory", "area_um2_estimate": 4800.0}]} | results
+        self.results = (
+            made_up.SYNTHESIS
+            | {
+                "area_ge": 60_000.0,
+                "area_um2": 48_000.0,
+                "fmax_mhz": 700.0,
+                "memories": [{"name": "query_buffer.memory", "area_um2_estimate": 4800.0}],
+            }
+            | results
+        )
 
     def find(self, measurement):
         self.asked.append(measurement)
@@ -111,28 +118,51 @@ def test_no_claim_belongs_to_two_papers():
     assert len(identifiers) == len(set(identifiers)) == 398
 
 
-@pytest.mark.parametrize("identifier, value", [
-    ("pam-hbm-tREFI", 5070), ("pam-hbm-org", [16, 2, 2, 4, 4]), ("pam-cap-hbm", 1.6e12), ("pam-mapping", True),
-    ("pam-thr-off", {"llama3-70b": {"arxiv_sum": 39.2, "write_doc": 25.2},
-                     "opt-175b": {"arxiv_sum": 33.0, "write_doc": 8.26}})])
+@pytest.mark.parametrize(
+    "identifier, value",
+    [
+        ("pam-hbm-tREFI", 5070),
+        ("pam-hbm-org", [16, 2, 2, 4, 4]),
+        ("pam-cap-hbm", 1.6e12),
+        ("pam-mapping", True),
+        (
+            "pam-thr-off",
+            {"llama3-70b": {"arxiv_sum": 39.2, "write_doc": 25.2}, "opt-175b": {"arxiv_sum": 33.0, "write_doc": 8.26}},
+        ),
+    ],
+)
 def test_values_are_the_paper_s(identifier, value):
     assert PAM.claim(identifier).value == value
 
 
 def document(**changes):
-    claim = {"id": "x-1", "source": "§1", "statement": "s", "quantity": "q", "value": 1, "unit": None, "conditions": None,
-             "kind": "config"}
+    claim = {
+        "id": "x-1",
+        "source": "§1",
+        "statement": "s",
+        "quantity": "q",
+        "value": 1,
+        "unit": None,
+        "conditions": None,
+        "kind": "config",
+    }
     return {"name": "x", "title": "X", "claims": [claim | changes]}
 
 
-@pytest.mark.parametrize("changes, message", [
-    ({"kind": "guess"}, r"x\.yaml:\d+: claims\.0\.kind: input should be 'config', 'derived' or 'measured-by-paper'"),
-    ({"value": {}}, r"x\.yaml:\d+: claims\.0\.value: a value must not be an empty list or mapping"),
-    ({"value": None}, r"a value must be a number, text, true or false"),
-    ({"value": [1, math.inf]}, r"'.inf' is not a finite number"),
-    ({"id": "X 1"}, r"x\.yaml:4: claims\.0\.id: string should match"),
-    ({"idd": 1}, r"unknown key 'claims\.0\.idd'; did you mean"),
-])
+@pytest.mark.parametrize(
+    "changes, message",
+    [
+        (
+            {"kind": "guess"},
+            r"x\.yaml:\d+: claims\.0\.kind: input should be 'config', 'derived' or 'measured-by-paper'",
+        ),
+        ({"value": {}}, r"x\.yaml:\d+: claims\.0\.value: a value must not be an empty list or mapping"),
+        ({"value": None}, r"a value must be a number, text, true or false"),
+        ({"value": [1, math.inf]}, r"'.inf' is not a finite number"),
+        ({"id": "X 1"}, r"x\.yaml:4: claims\.0\.id: string should match"),
+        ({"idd": 1}, r"unknown key 'claims\.0\.idd'; did you mean"),
+    ],
+)
 def test_wrong_papers_are_told_with_their_line(changes, message):
     text = yaml.safe_dump(document(**changes), sort_keys=False)
     with pytest.raises(ConfigError, match=message):
@@ -150,8 +180,11 @@ def test_an_id_may_be_used_once(tmp_path):
 
 
 def test_unknown_names():
-    with pytest.raises(ConfigError, match=r"^unknown paper 'pan'; did you mean 'pam'\? \(valid: cent, inf2, lol-pim, pam, "
-                       r"starc\)$"):
+    with pytest.raises(
+        ConfigError,
+        match=r"^unknown paper 'pan'; did you mean 'pam'\? \(valid: cent, inf2, lol-pim, pam, "
+        r"starc\)$",
+    ):
         load_paper("pan")
     with pytest.raises(ConfigError, match=r"^unknown claim of pam 'pam-slu'; did you mean 'pam-slo'\?"):
         PAM.claim("pam-slu")
@@ -160,24 +193,46 @@ def test_unknown_names():
 # Verdicts --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("paper, ours, tolerance, verdict, ratio", [
-    (10, 10, 0, "exact", 1), (10, 10.0, 0, "exact", 1), (0.3, 0.1 + 0.2, 0, "exact", 1), (10, 10.4, 0.05, "within", 1.04),
-    (10, 9.5, 0.05, "within", 0.95), (10, 10.6, 0.05, "off", 1.06), (10, 11, 0, "off", 1.1), (0, 0, 0, "exact", None),
-    (0, 1, 0.5, "off", None), (10, -10, 0.5, "off", -1), (10, math.nan, 9, "off", None),
-    (True, True, 0, "exact", None), (True, False, 0, "off", None), (True, 1, 0, "off", None), (1, True, 0, "off", None),
-    ("a", "a", 0, "exact", None), ("a", "b", 0, "off", None),
-    ([1, 2], [1, 2], 0, "exact", 1), ([1, 2], [1, 3], 0, "off", 1.5), ([1, 2], [1], 0, "off", None),
-    ([1], 1, 0, "off", None),
-    ({"a": 1, "b": 2}, {"a": 1, "b": 2.1}, 0.06, "within", 1.05),
-    ({"a": 1, "b": 2}, {"a": 1.05, "b": 2.1}, {"b": 0.06}, "off", 1.05),
-    ({"a": {"c": 1}}, {"a": {"c": 1.5}}, {"a": 0.5}, "within", 1.5),
-    ({"max_percent": 2}, {"max_percent": 1}, 0, "bound", None), ({"max_percent": 2}, {"max_percent": 3}, 0, "off", 1.5),
-    ({"min_ratio": 20}, {"min_ratio": 50}, 0, "bound", None), ({"min_ratio": 20}, {"min_ratio": 10}, 0, "off", 0.5),
-    ({"used_gb_max": 4}, {"used_gb_max": 4}, 0, "bound", None),
-    ({"max_percent": 2, "gb": 8}, {"max_percent": 1, "gb": 8}, 0, "bound", 1),
-    ([8, 12], [8, 12], 0, "exact", 1), ([8, 12], [7.5, 12.5], 0.1, "within", 0.9375),
-    ([8, 12], [9, 11], 0.1, "off", 1.125), ([8, 12], [8, 18], 0.1, "off", 1.5), ([8, 12], 9, 0.1, "off", None),
-])
+@pytest.mark.parametrize(
+    "paper, ours, tolerance, verdict, ratio",
+    [
+        (10, 10, 0, "exact", 1),
+        (10, 10.0, 0, "exact", 1),
+        (0.3, 0.1 + 0.2, 0, "exact", 1),
+        (10, 10.4, 0.05, "within", 1.04),
+        (10, 9.5, 0.05, "within", 0.95),
+        (10, 10.6, 0.05, "off", 1.06),
+        (10, 11, 0, "off", 1.1),
+        (0, 0, 0, "exact", None),
+        (0, 1, 0.5, "off", None),
+        (10, -10, 0.5, "off", -1),
+        (10, math.nan, 9, "off", None),
+        (True, True, 0, "exact", None),
+        (True, False, 0, "off", None),
+        (True, 1, 0, "off", None),
+        (1, True, 0, "off", None),
+        ("a", "a", 0, "exact", None),
+        ("a", "b", 0, "off", None),
+        ([1, 2], [1, 2], 0, "exact", 1),
+        ([1, 2], [1, 3], 0, "off", 1.5),
+        ([1, 2], [1], 0, "off", None),
+        ([1], 1, 0, "off", None),
+        ({"a": 1, "b": 2}, {"a": 1, "b": 2.1}, 0.06, "within", 1.05),
+        ({"a": 1, "b": 2}, {"a": 1.05, "b": 2.1}, {"b": 0.06}, "off", 1.05),
+        ({"a": {"c": 1}}, {"a": {"c": 1.5}}, {"a": 0.5}, "within", 1.5),
+        ({"max_percent": 2}, {"max_percent": 1}, 0, "bound", None),
+        ({"max_percent": 2}, {"max_percent": 3}, 0, "off", 1.5),
+        ({"min_ratio": 20}, {"min_ratio": 50}, 0, "bound", None),
+        ({"min_ratio": 20}, {"min_ratio": 10}, 0, "off", 0.5),
+        ({"used_gb_max": 4}, {"used_gb_max": 4}, 0, "bound", None),
+        ({"max_percent": 2, "gb": 8}, {"max_percent": 1, "gb": 8}, 0, "bound", 1),
+        ([8, 12], [8, 12], 0, "exact", 1),
+        ([8, 12], [7.5, 12.5], 0.1, "within", 0.9375),
+        ([8, 12], [9, 11], 0.1, "off", 1.125),
+        ([8, 12], [8, 18], 0.1, "off", 1.5),
+        ([8, 12], 9, 0.1, "off", None),
+    ],
+)
 def test_verdicts(paper, ours, tolerance, verdict, ratio):
     found = judge(paper, ours, tolerance)
     assert found.verdict == verdict
@@ -220,8 +275,10 @@ def test_every_claim_of_starc_has_a_check():
 
 def test_a_file_of_claims_without_a_package_has_none(tmp_path):
     file = tmp_path / "other.yaml"
-    file.write_text("name: other\ntitle: Another\nclaims: [{id: other-1, source: text, statement: holds, quantity: banks, "
-                    "value: 1, unit: null, conditions: null, kind: config}]\n")
+    file.write_text(
+        "name: other\ntitle: Another\nclaims: [{id: other-1, source: text, statement: holds, quantity: banks, "
+        "value: 1, unit: null, conditions: null, kind: config}]\n"
+    )
     row = check_claims(load_paper(file), Evidence(NoRecords()))[0]
     assert (row.verdict, row.ours) == ("not-checkable", None) and "no model" in row.why
 
@@ -243,7 +300,9 @@ def test_a_wrong_timing_is_off(wrong, monkeypatch):
 
 
 def test_organisation_and_rates():
-    found = rows("pam-hbm-org", "pam-ddr-org", "pam-ssd-cap", "pam-cap-ddr", "pam-cap-ssd", "pam-attacc-bw", "pam-mot-kv")
+    found = rows(
+        "pam-hbm-org", "pam-ddr-org", "pam-ssd-cap", "pam-cap-ddr", "pam-cap-ssd", "pam-attacc-bw", "pam-mot-kv"
+    )
     assert [found[f"pam-{part}"].verdict for part in ("hbm-org", "ddr-org", "ssd-cap", "mot-kv")] == ["exact"] * 4
     assert found["pam-cap-ddr"].ours == 128 * 8 / 5e-9 and found["pam-cap-ddr"].verdict == "within"
     assert 0.85 * 17.5e9 < found["pam-cap-ssd"].ours < 17.5e9
@@ -251,7 +310,9 @@ def test_organisation_and_rates():
 
 def test_areas_follow_the_measured_gates():
     """Twice the gates, twice the area; the verdict follows."""
-    small, large = (rows("pam-area-hbm-pu", records=Records(area_ge=ge))["pam-area-hbm-pu"] for ge in (64_000.0, 128_000.0))
+    small, large = (
+        rows("pam-area-hbm-pu", records=Records(area_ge=ge))["pam-area-hbm-pu"] for ge in (64_000.0, 128_000.0)
+    )
     assert large.ours["mm2"] == pytest.approx(2 * small.ours["mm2"])
     assert small.ours["mm2"] == pytest.approx(64_000 * math.sqrt(0.136 * 0.21 / 0.7) * 10e-6)
     assert small.ours["datapath_percent"] is None and "datapath" in small.why
@@ -271,6 +332,7 @@ def test_missing_measurements_are_made_once():
     row = rows("pam-area-hbm-pu", records=records)["pam-area-hbm-pu"]
     assert row.verdict == "not-measured" and "`bankside synth pam-pu --preset pam-hbm`" in row.why
     assert "--measure" not in row.why
+
     def run(command):
         records.kinds = ("synth",)
 
@@ -280,10 +342,14 @@ def test_missing_measurements_are_made_once():
     assert found["pam-pu-freq-hbm"].verdict == "exact"
 
 
-@pytest.mark.parametrize("outcome, verdict, why", [
-    (Outcome("failed", "no such tool", 3), "failed", "failed: no such tool"),
-    (Outcome("timed-out", "not done within the 5 s", 1), "timed-out", "timed-out: not done within the 5 s"),
-    (Outcome("done"), "failed", "left no record of what was asked for")])
+@pytest.mark.parametrize(
+    "outcome, verdict, why",
+    [
+        (Outcome("failed", "no such tool", 3), "failed", "failed: no such tool"),
+        (Outcome("timed-out", "not done within the 5 s", 1), "timed-out", "timed-out: not done within the 5 s"),
+        (Outcome("done"), "failed", "left no record of what was asked for"),
+    ],
+)
 def test_a_measurement_that_is_not_made_is_told_in_its_own_words(outcome, verdict, why):
     """The claim could be checked: it is never called not checkable."""
     measurer = Measurer(lambda measurement: outcome)
@@ -311,12 +377,19 @@ def test_a_claim_is_computed_when_its_own_measurements_are_there():
                 raise MissingRecord("x", [measurement])
             order.append((claim, len(done)))
             return Finding(1, "")
+
         return finding
 
-    claims = [Claim(id=name, source="§1", statement="s", quantity="q", value=1, unit=None, conditions=None, kind="config")
-              for name in ("a", "b", "c")]
-    found = check_claims(Paper(name="x", title="X", claims=claims), Evidence(NoRecords()), measurer=measurer,
-                         checks={"a": check(second), "b": check(first), "c": lambda evidence, claim: Finding(1, "")})
+    claims = [
+        Claim(id=name, source="§1", statement="s", quantity="q", value=1, unit=None, conditions=None, kind="config")
+        for name in ("a", "b", "c")
+    ]
+    found = check_claims(
+        Paper(name="x", title="X", claims=claims),
+        Evidence(NoRecords()),
+        measurer=measurer,
+        checks={"a": check(second), "b": check(first), "c": lambda evidence, claim: Finding(1, "")},
+    )
     assert [row.claim.id for row in found] == ["a", "b", "c"] and measurer.ran == [second, first]
     assert order == [("a", 1), ("b", 2)]
 
@@ -325,8 +398,12 @@ def test_the_verilog_decides_the_structure():
     def modules(unit, preset):
         return ["sequencer", "exp", *(f"output_rounder_{k}" for k in range(8))], {"kv__payload": 128}
 
-    found = {row.claim.id: row for row in check_claims(
-        PAM, Evidence(NoRecords(), modules=modules), [PAM.claim("pam-pu-hbm-width"), PAM.claim("pam-pu-softmax")])}
+    found = {
+        row.claim.id: row
+        for row in check_claims(
+            PAM, Evidence(NoRecords(), modules=modules), [PAM.claim("pam-pu-hbm-width"), PAM.claim("pam-pu-softmax")]
+        )
+    }
     assert found["pam-pu-hbm-width"].ours == {"bits": 128, "mul": 16, "add": 8}
     assert found["pam-pu-hbm-width"].verdict == "off" and found["pam-pu-softmax"].verdict == "exact"
 
@@ -358,12 +435,23 @@ def test_dies_are_in_the_system_files():
 # Categories ------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind, sources, group", [
-    ("config", "setting", "configuration"), ("config", "", "configuration"), ("config", "setting run", "behaviour"),
-    ("derived", "verilog", "behaviour"), ("derived", "record", "behaviour"), ("derived", "paper", "configuration"),
-    ("measured-by-paper", "record", "result"), ("measured-by-paper", "run setting", "result"),
-    ("measured-by-paper", "", "result"), ("measured-by-paper", "setting", "configuration"),
-    ("measured-by-paper", "paper", "configuration"), ("measured-by-paper", "record paper", "behaviour")])
+@pytest.mark.parametrize(
+    "kind, sources, group",
+    [
+        ("config", "setting", "configuration"),
+        ("config", "", "configuration"),
+        ("config", "setting run", "behaviour"),
+        ("derived", "verilog", "behaviour"),
+        ("derived", "record", "behaviour"),
+        ("derived", "paper", "configuration"),
+        ("measured-by-paper", "record", "result"),
+        ("measured-by-paper", "run setting", "result"),
+        ("measured-by-paper", "", "result"),
+        ("measured-by-paper", "setting", "configuration"),
+        ("measured-by-paper", "paper", "configuration"),
+        ("measured-by-paper", "record paper", "behaviour"),
+    ],
+)
 def test_categories_follow_from_kind_and_sources(kind, sources, group):
     """A result needs a measurement or run of ours, and no number that the paper measured."""
     assert category(kind, [Source(name) for name in sources.split()]) == group
@@ -371,14 +459,18 @@ def test_categories_follow_from_kind_and_sources(kind, sources, group):
 
 #: Functions of the engines and models by the module that has them: a check that calls one shows its value by a run.
 ENGINES = {
-    "bankside.models.memory": {"time_program"}, "bankside.models.memory.standby": {"time"},
+    "bankside.models.memory": {"time_program"},
+    "bankside.models.memory.standby": {"time"},
     "bankside.models.pam.placement": {"schedule", "append"},
-    "bankside.models.papers.pam.algorithm": {"local"}, "bankside.models.serving": {"steady_state", "decode", "search"},
+    "bankside.models.papers.pam.algorithm": {"local"},
+    "bankside.models.serving": {"steady_state", "decode", "search"},
     "bankside.models.systems": {"evaluate", "capacity", "splits", "gemvs", "step_at"},
-    "bankside.models.cost": {"buffer_cost"}, "bankside.models.aim": {"place"},
+    "bankside.models.cost": {"buffer_cost"},
+    "bankside.models.aim": {"place"},
     "bankside.models.lolpim": {"time", "program", "place", "dispatch", "compile_model", "lockstep", "grow"},
     "bankside.models.sparse": {"cluster", "choose", "fetch", "select_steps"},
-    "bankside.constraints.pam_layout": {"accesses"}}
+    "bankside.constraints.pam_layout": {"accesses"},
+}
 
 
 @pytest.mark.parametrize("name", [name for name in paper_names() if checks_of(name)])
@@ -390,8 +482,9 @@ def test_declared_sources_are_the_ones_that_a_check_uses(name):
 
         def note(frame, event, argument, ran=ran):
             module = frame.f_globals.get("__name__", "")
-            if event == "call" and any(module.startswith(engine) and frame.f_code.co_name in names
-                                       for engine, names in ENGINES.items()):
+            if event == "call" and any(
+                module.startswith(engine) and frame.f_code.co_name in names for engine, names in ENGINES.items()
+            ):
                 ran.append(frame.f_code.co_name)
 
         evidence, used, old = Evidence(NoRecords(), modules=published_modules), set(), sys.getprofile()
@@ -438,7 +531,14 @@ def test_restated_constants_are_no_results():
     assert {groups[name] for name in memory.TIMINGS} == {"configuration"}
     names = ("alg2", "pu-softmax", "if-lat", "slo", "thr-online", "area-hbm", "bg-id")
     assert [groups[f"pam-{name}"] for name in names] == [
-        "behaviour", "behaviour", "behaviour", "configuration", "result", "result", "configuration"]
+        "behaviour",
+        "behaviour",
+        "behaviour",
+        "configuration",
+        "result",
+        "result",
+        "configuration",
+    ]
     for name in paper_names():
         for claim in load_paper(name).claims:
             group = category_of(claim, checks_of(name))
@@ -472,7 +572,9 @@ def test_a_number_that_is_far_off_is_off(claim):
     """With the largest tolerance, each number of each claim decides: both ends of intervals, every part. A one-sided bound
     is a bound even where ours is equal."""
     for path in leaves(claim.value):
-        bounded = claim.bounds and bool(path) and isinstance(path[-1], str) and {"max", "min"} & set(path[-1].split("_"))
+        bounded = (
+            claim.bounds and bool(path) and isinstance(path[-1], str) and {"max", "min"} & set(path[-1].split("_"))
+        )
         if bounded:
             assert judge(claim.value, claim.value, MAX_TOLERANCE, bounds=claim.bounds).verdict == "bound"
         for factor in (0.7, 1.3):
@@ -539,12 +641,23 @@ def test_checks_do_not_restate_what_the_paper_measured(name):
 # Causes ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("changes", [{"cause": "bad luck"}, {"number": "x"}, {"number": "a sentence."}, {"ours": "many"},
-                                     {"needed": math.inf}, {"more": 1}])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"cause": "bad luck"},
+        {"number": "x"},
+        {"number": "a sentence."},
+        {"ours": "many"},
+        {"needed": math.inf},
+        {"more": 1},
+    ],
+)
 def test_a_cause_is_one_of_four_and_has_a_number(changes):
     good = {"cause": "design", "number": "gate equivalents of a unit", "ours": 122.3, "needed": 64, "unit": "kGE"}
-    assert Difference(**good).text() == ("Cause: a difference of design. Number: gate equivalents of a unit. Ours is 122.3 "
-                                         "kGE. The paper's value needs 64 kGE.")
+    assert Difference(**good).text() == (
+        "Cause: a difference of design. Number: gate equivalents of a unit. Ours is 122.3 "
+        "kGE. The paper's value needs 64 kGE."
+    )
     assert set(CAUSES) == {"our-error", "contradiction", "unpublished-input", "design"}
     with pytest.raises(ValueError):
         Difference(**good | changes)
@@ -561,7 +674,9 @@ def test_the_needed_number_gives_the_paper_s_value():
 def test_what_is_off_says_its_cause():
     """Every quick claim of PAM, in every category."""
     quick = [claim for claim in PAM.claims if not re.search(r"thr|energy|abl|scale|lpim|migr|mot-att", claim.id)]
-    off = [row for row in check_claims(PAM, Evidence(Records(), modules=published_modules), quick) if row.verdict == "off"]
+    off = [
+        row for row in check_claims(PAM, Evidence(Records(), modules=published_modules), quick) if row.verdict == "off"
+    ]
     assert len(off) > 10
     assert not [row.claim.id for row in off if row.difference is None]
 
@@ -576,9 +691,14 @@ def test_the_factor_of_an_energy_gives_the_saving():
     assert energy_factor(ours, theirs, ("reads",), 0.8) is None
 
 
-@pytest.mark.parametrize("base, paper, cause", [("vllm-offload", 3.0, "contradiction"),
-                                                ("vllm-offload", 1.9, "unpublished-input"),
-                                                ("ls-pim", 3.0, "unpublished-input")])
+@pytest.mark.parametrize(
+    "base, paper, cause",
+    [
+        ("vllm-offload", 3.0, "contradiction"),
+        ("vllm-offload", 1.9, "unpublished-input"),
+        ("ls-pim", 3.0, "unpublished-input"),
+    ],
+)
 def test_a_gain_beyond_the_peak_of_the_gpus_contradicts_the_text(base, paper, cause):
     """The peak allows twice the rate of the baseline. Only of the one with offload the paper says what it keeps in HBM."""
     found = gain_difference(base, 1000.0, Judgement("off", 0.5), 2.0, paper, "here")
@@ -599,7 +719,9 @@ def test_the_peak_of_the_gpus_by_hand():
 
 
 def made(check, value=10.0, **more):
-    claim = Claim(id="x-1", source="§1", statement="s", quantity="q", value=value, unit="x", conditions=None, kind="config")
+    claim = Claim(
+        id="x-1", source="§1", statement="s", quantity="q", value=value, unit="x", conditions=None, kind="config"
+    )
     paper = Paper(name="x", title="X", claims=[claim])
     checks = Checks()
     checks.of("x-1", by=Source.RUN)(check)
@@ -608,9 +730,23 @@ def made(check, value=10.0, **more):
 
 def test_keys_of_a_row():
     row = made(lambda evidence, claim: Finding(np.float64(11), "here", "because", 0.2))
-    assert row == {"id": "x-1", "source": "§1", "statement": "s", "kind": "config", "category": "behaviour",
-                   "conditions": None, "paper": 10.0, "ours": 11.0, "unit": "x", "ratio": pytest.approx(1.1),
-                   "verdict": "within", "tolerance": "20 %", "why": "because", "difference": None, "basis": "here"}
+    assert row == {
+        "id": "x-1",
+        "source": "§1",
+        "statement": "s",
+        "kind": "config",
+        "category": "behaviour",
+        "conditions": None,
+        "paper": 10.0,
+        "ours": 11.0,
+        "unit": "x",
+        "ratio": pytest.approx(1.1),
+        "verdict": "within",
+        "tolerance": "20 %",
+        "why": "because",
+        "difference": None,
+        "basis": "here",
+    }
     assert type(row["ours"]) is float
 
 
@@ -636,15 +772,23 @@ def test_checks_and_causes_are_of_claims(name):
     assert set(checks) == set(checks.sources) <= claims and set(checks.differs) <= set(checks)
 
 
-@pytest.mark.parametrize("module", sorted(Path(papers.__file__).parent.glob("*/*.py")),
-                         ids=lambda path: f"{path.parent.name}/{path.name}")
+@pytest.mark.parametrize(
+    "module", sorted(Path(papers.__file__).parent.glob("*/*.py")), ids=lambda path: f"{path.parent.name}/{path.name}"
+)
 def test_modules_of_checks_reach_no_claims(module):
     """They import neither claims nor what runs checks on them, and read no files: there is no way to a value."""
     for node in ast.walk(ast.parse(module.read_text())):
         if isinstance(node, ast.ImportFrom):
             names = {alias.name for alias in node.names}
             assert node.level != 2 or node.module in (
-                "ahead", "category", "difference", "evidence", "figures", "package", "verdict"), ast.unparse(node)
+                "ahead",
+                "category",
+                "difference",
+                "evidence",
+                "figures",
+                "package",
+                "verdict",
+            ), ast.unparse(node)
             assert not (names | set((node.module or "").split("."))) & {"papers", "claims", "yaml"}
             assert "Path" not in names or module.name == "__init__.py"
         elif isinstance(node, ast.Import):
@@ -657,13 +801,22 @@ def test_modules_of_checks_reach_no_claims(module):
 def test_checks_find_our_values_with_the_claims_out_of_reach(monkeypatch, name, count):
     """Findings of quick claims, with every value locked."""
     checks = checks_of(name)
-    quick = [i for i in checks if not re.search(r"thr|energy|abl|scale|lpim-ssd|migr|mot-att|-t\d+b|dpa-|par-|lat-|hyb", i)]
-    monkeypatch.setattr(Claim, "value", property(lambda self: pytest.fail(f"the value of {self.id} was read")),
-                        raising=False)
+    quick = [
+        i for i in checks if not re.search(r"thr|energy|abl|scale|lpim-ssd|migr|mot-att|-t\d+b|dpa-|par-|lat-|hyb", i)
+    ]
+    monkeypatch.setattr(
+        Claim, "value", property(lambda self: pytest.fail(f"the value of {self.id} was read")), raising=False
+    )
     with pytest.raises(pytest.fail.Exception):
         load_paper(name).claims[0].value  # noqa: B018  (what a check would do)
-    memory = {"name": "query_buffer.memory", "area_um2_estimate": 4800.0, "bits": 1 << 14, "width": 256, "read_ports": 1,
-              "write_ports": 1}
+    memory = {
+        "name": "query_buffer.memory",
+        "area_um2_estimate": 4800.0,
+        "bits": 1 << 14,
+        "width": 256,
+        "read_ports": 1,
+        "write_ports": 1,
+    }
     records, found = Records(memory_ge_estimate=10_000.0, memories=[memory]), 0
     for identifier in quick:
         try:

@@ -25,8 +25,10 @@ def square(evidence, number):
     evidence.once(("square", -number), wrong)
 
 
-TASKS = [Ahead(claims=("even" if number % 2 == 0 else "odd",), run=partial(square, number=number), keeps=("square",))
-         for number in (1, 2, 3, 4)]
+TASKS = [
+    Ahead(claims=("even" if number % 2 == 0 else "odd",), run=partial(square, number=number), keeps=("square",))
+    for number in (1, 2, 3, 4)
+]
 
 
 def test_results_travel_back_and_errors_do_not():

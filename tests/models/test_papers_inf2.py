@@ -32,21 +32,44 @@ def test_every_claim_has_a_check():
 
 
 def test_verdicts(rows):
-    by = {verdict: {name for name, row in rows.items() if row.verdict == verdict}
-          for verdict in {row.verdict for row in rows.values()}}
+    by = {
+        verdict: {name for name, row in rows.items() if row.verdict == verdict}
+        for verdict in {row.verdict for row in rows.values()}
+    }
     assert by["off"] == {"inf2-raid", "inf2-h100", *(f"inf2-res-{kind}" for kind in ("lut", "ff", "bram", "uram"))}
     assert {f"inf2-t-{what}" for what in ("prefill", "read", "write", "ansr", "answ")} | {
-        "inf2-eq3", "inf2-wb-mean", "inf2-xcache", "inf2-par", "inf2-gqa", "inf2-hw-exp", "inf2-gemv", "inf2-gemv-blk",
-        "inf2-tile", "inf2-split", "inf2-layout", "inf2-power", "inf2-cost"} <= by["exact"]
-    assert {"inf2-scale", "inf2-mem175", "inf2-csd8", "inf2-csd16", "inf2-mem", "inf2-ab-x", "inf2-ab-all", "inf2-up",
-            "inf2-tpd"} <= by["within"]
+        "inf2-eq3",
+        "inf2-wb-mean",
+        "inf2-xcache",
+        "inf2-par",
+        "inf2-gqa",
+        "inf2-hw-exp",
+        "inf2-gemv",
+        "inf2-gemv-blk",
+        "inf2-tile",
+        "inf2-split",
+        "inf2-layout",
+        "inf2-power",
+        "inf2-cost",
+    } <= by["exact"]
+    assert {
+        "inf2-scale",
+        "inf2-mem175",
+        "inf2-csd8",
+        "inf2-csd16",
+        "inf2-mem",
+        "inf2-ab-x",
+        "inf2-ab-all",
+        "inf2-up",
+        "inf2-tpd",
+    } <= by["within"]
     assert len(by["not-checkable"]) == 5 and all(rows[name].why for name in by["not-checkable"])
 
 
 def test_claims_about_runs_need_the_measured_unit():
     needed = {row.claim.id for row in check_claims(INF2, Evidence(NoRecords())) if row.verdict == "not-measured"}
     assert {"inf2-up", "inf2-perf", "inf2-scale", "inf2-split", "inf2-par"} <= needed
-    assert not needed & {"inf2-mem175", "inf2-kvio", "inf2-raid", "inf2-ds"}    # of baselines alone
+    assert not needed & {"inf2-mem175", "inf2-kvio", "inf2-raid", "inf2-ds"}  # of baselines alone
 
 
 def test_differences_have_a_cause(rows):
@@ -57,9 +80,11 @@ def test_fitted_constants_are_marked(rows):
     marked = {name for name, row in rows.items() if "Fitted:" in row.why}
     assert marked == {"inf2-perf", "inf2-ab-wb", "inf2-kvio", "inf2-ds", "inf2-mem175"}
     # Nothing that rests on them is called a result of ours: only the resources of the generated top are
-    assert {name for name, row in rows.items() if row.verdict != "not-checkable" and category_of(
-        row.claim, checks_of("inf2")) == "result"} == {
-        f"inf2-res-{kind}" for kind in ("lut", "ff", "bram", "uram", "dsp")}
+    assert {
+        name
+        for name, row in rows.items()
+        if row.verdict != "not-checkable" and category_of(row.claim, checks_of("inf2")) == "result"
+    } == {f"inf2-res-{kind}" for kind in ("lut", "ff", "bram", "uram", "dsp")}
 
 
 def test_points_without_a_fit_are_near(rows):
@@ -79,7 +104,9 @@ def test_the_page_has_these_values(rows):
     """Points of the table in docs/inf2.md to which no constant was fitted."""
     page = (Path(__file__).parents[2] / "docs" / "inf2.md").read_text()
     table = page.split("## Results beside the paper")[1].split("## Sensitivity")[0]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")]
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")
+    ]
     del cells[:1]
     scale, perf, one = rows["inf2-scale"].ours, rows["inf2-perf"].ours, rows["inf2-mem175"].ours
 
@@ -87,20 +114,32 @@ def test_the_page_has_these_values(rows):
         return " to ".join(f"{value:.2f}" for value in rows[claim].ours)
 
     assert [cell[2] for cell in cells] == [
-        f"{rows['inf2-up'].ours:.2f}", f"{perf['opt-30b']:.2f}", both("inf2-ab-x"), both("inf2-ab-all"),
-        f"{scale['baseline_2ssd']:.2f}", f"{scale['inf2_16csd']:.2f}", f"{one['256GB']:.4f} tokens/s", both("inf2-mem"),
-        both("inf2-csd16"), both("inf2-csd8"), f"{rows['inf2-tpd'].ours['inf2_tok_s']:.2f} tokens/s",
-        both("inf2-h100") + " %"]
+        f"{rows['inf2-up'].ours:.2f}",
+        f"{perf['opt-30b']:.2f}",
+        both("inf2-ab-x"),
+        both("inf2-ab-all"),
+        f"{scale['baseline_2ssd']:.2f}",
+        f"{scale['inf2_16csd']:.2f}",
+        f"{one['256GB']:.4f} tokens/s",
+        both("inf2-mem"),
+        both("inf2-csd16"),
+        both("inf2-csd8"),
+        f"{rows['inf2-tpd'].ours['inf2_tok_s']:.2f} tokens/s",
+        both("inf2-h100") + " %",
+    ]
 
 
 def test_the_page_has_the_sensitivity(evidence):
     page = (Path(__file__).parents[2] / "docs" / "inf2.md").read_text()
     table = page.split("<!-- table inf2_sensitivity -->")[1].split("<!-- end -->")[0]
-    cells = [[cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")]
+    cells = [
+        [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
+    ]
     del cells[:2]
     found = sensitivity(evidence)
     assert [cell[0] for cell in cells] == list(CHANGES) and [cell[3] for cell in cells] == [
-        f"{gain:.2f}" for gain in found["gain"].values()]
+        f"{gain:.2f}" for gain in found["gain"].values()
+    ]
     # More output and more drives raise the gain, longer prompts do not; FlexGen gains nothing from more drives
     gain = found["gain"]
     assert gain["16 output tokens"] < gain["none"] < gain["512 output tokens"]
@@ -121,14 +160,19 @@ def test_series_of_figures(evidence, name):
 def test_series_have_the_claims_values(evidence, rows):
     series = {name: PAPER.series[name](evidence) for name in ("outputs", "techniques", "drives", "accelerator", "step")}
     assert max(value for each in series["outputs"].values() for value in each.values()) == rows["inf2-up"].ours
-    assert [min(each["X-cache"] for each in series["techniques"].values()),
-            max(each["X-cache"] for each in series["techniques"].values())] == rows["inf2-ab-x"].ours
+    assert [
+        min(each["X-cache"] for each in series["techniques"].values()),
+        max(each["X-cache"] for each in series["techniques"].values()),
+    ] == rows["inf2-ab-x"].ours
     assert series["drives"]["inf2"]["16"] == rows["inf2-scale"].ours["inf2_16csd"]
     shard = {name: values["16K"] for name, values in series["accelerator"].items()}
-    assert max(shard, key=shard.get) == "flash to DRAM" and shard["flash to DRAM, hardware"] < shard["flash to DRAM"] / 3
+    assert (
+        max(shard, key=shard.get) == "flash to DRAM" and shard["flash to DRAM, hardware"] < shard["flash to DRAM"] / 3
+    )
     run_s = sum(values["175b\nflexgen"] for values in series["step"].values())
     assert 100 * series["step"]["drives and transfers"]["175b\nflexgen"] / run_s == pytest.approx(
-        rows["inf2-kvio"].ours["min_percent"], rel=0.001)
+        rows["inf2-kvio"].ours["min_percent"], rel=0.001
+    )
 
 
 def test_every_figure_has_claims():

@@ -12,8 +12,28 @@ from bankside.records import RecordFolder
 PAPER = load_paper("starc")
 
 #: Claims that need no run of the system.
-CHEAP = ("banks", "access", "gu", "interval", "iters", "kratio", "first2", "budgets", "quest-page", "lens", "base-opts",
-         "model", "metric", "score", "trunc", "recent", "frozen", "overfetch", "ideal", "random")
+CHEAP = (
+    "banks",
+    "access",
+    "gu",
+    "interval",
+    "iters",
+    "kratio",
+    "first2",
+    "budgets",
+    "quest-page",
+    "lens",
+    "base-opts",
+    "model",
+    "metric",
+    "score",
+    "trunc",
+    "recent",
+    "frozen",
+    "overfetch",
+    "ideal",
+    "random",
+)
 
 
 class NoRecords:
@@ -38,9 +58,13 @@ def test_the_printed_capacity_is_not_the_stacks():
     assert row.verdict == "off" and row.difference.needed == 32 and row.difference.ours == 16
 
 
-@pytest.mark.parametrize("name, wrong", [
-    ("trunc", lambda scores, sizes, budget: np.broadcast_to(sizes, scores.shape)),      # whole clusters
-    ("score", lambda scores, sizes, budget: plain(-scores, sizes, budget))])            # the worst clusters
+@pytest.mark.parametrize(
+    "name, wrong",
+    [
+        ("trunc", lambda scores, sizes, budget: np.broadcast_to(sizes, scores.shape)),  # whole clusters
+        ("score", lambda scores, sizes, budget: plain(-scores, sizes, budget)),
+    ],
+)  # the worst clusters
 def test_another_rule_is_off(monkeypatch, name, wrong):
     monkeypatch.setattr(methods, "cluster_room", wrong)
     assert rows(name)[f"starc-{name}"].verdict == "off"
@@ -64,7 +88,9 @@ def test_results(tmp_path):
     """All claims; a result that is off says its cause. Energy follows the fetched tokens, time less so."""
     found = rows(records=RecordFolder(tmp_path))
     assert len(found) == 38
-    assert all(row.difference is not None for row in found.values() if row.category == "result" and row.verdict == "off")
+    assert all(
+        row.difference is not None for row in found.values() if row.category == "result" and row.verdict == "off"
+    )
     assert {name for name, row in found.items() if row.verdict == "not-checkable"} == set(unchecked.REASONS)
     latency, energy = (found[f"starc-{name}-full"].ours for name in ("lat", "en"))
     assert found["starc-lat-full"].verdict == "within" and all(a < b for a, b in zip(latency, energy, strict=True))

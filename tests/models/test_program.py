@@ -23,18 +23,31 @@ def score(base=4):
 
 
 def test_the_builder_reads_like_the_algorithm():
-    assert score().body == (Stage("score", (
-        Loop(3, (
-            Loop(2, (Command("MAC_AB", row=Affine(4, (2,)), column=Affine(0, (0, 1))),)),
-            Wait(12),
-            Command("MV_SB", bank=0))),)),)
-    assert str(score()) == """\
+    assert score().body == (
+        Stage(
+            "score",
+            (
+                Loop(
+                    3,
+                    (
+                        Loop(2, (Command("MAC_AB", row=Affine(4, (2,)), column=Affine(0, (0, 1))),)),
+                        Wait(12),
+                        Command("MV_SB", bank=0),
+                    ),
+                ),
+            ),
+        ),
+    )
+    assert (
+        str(score())
+        == """\
 stage score
   loop i0 < 3
     loop i1 < 2
       MAC_AB column=i1 row=4+2*i0
     wait 12
     MV_SB bank=0"""
+    )
 
 
 def test_counts_operands_and_expansion():
@@ -42,8 +55,12 @@ def test_counts_operands_and_expansion():
     assert p.counts() == {"MAC_AB": 6, "MV_SB": 3}
     assert p.operands("MAC_AB")["row"].tolist() == [4, 4, 6, 6, 8, 8]
     assert p.operands("MAC_AB")["column"].tolist() == [0, 1, 0, 1, 0, 1]
-    assert list(p.expand())[:4] == [("MAC_AB", {"column": 0, "row": 4}), ("MAC_AB", {"column": 1, "row": 4}), Wait(12),
-                                    ("MV_SB", {"bank": 0})]
+    assert list(p.expand())[:4] == [
+        ("MAC_AB", {"column": 0, "row": 4}),
+        ("MAC_AB", {"column": 1, "row": 4}),
+        Wait(12),
+        ("MV_SB", {"bank": 0}),
+    ]
     assert [(command.op, loops) for command, loops in p.commands()] == [("MAC_AB", (3, 2)), ("MV_SB", (3,))]
 
 
@@ -59,9 +76,15 @@ def test_index_arithmetic():
     with p.loop(4) as a, p.loop(4) as b:
         p.command("X", p=a + b, q=3 - 2 * a, r=-(b - 5) * np.int64(2), s=a - a, t=np.int32(7) + b)
     assert p.body[0].body[0].body[0] == Command(
-        "X", p=Affine(0, (1, 1)), q=Affine(3, (-2,)), r=Affine(10, (0, -2)), s=0, t=Affine(7, (0, 1)))
-    assert [str(Affine(*v)) for v in ((0,), (0, (1,)), (-3, (0, -2)), (0, (-1, 2)), (5, (1, -1)))] == \
-        ["0", "i0", "-3-2*i1", "-i0+2*i1", "5+i0-i1"]
+        "X", p=Affine(0, (1, 1)), q=Affine(3, (-2,)), r=Affine(10, (0, -2)), s=0, t=Affine(7, (0, 1))
+    )
+    assert [str(Affine(*v)) for v in ((0,), (0, (1,)), (-3, (0, -2)), (0, (-1, 2)), (5, (1, -1)))] == [
+        "0",
+        "i0",
+        "-3-2*i1",
+        "-i0+2*i1",
+        "5+i0-i1",
+    ]
 
 
 def test_equality_ignores_how_it_was_written():
@@ -131,19 +154,25 @@ def rebuilt(command, loops):
     return body
 
 
-@pytest.mark.parametrize("make, error, message", [
-    (lambda: Loop(-1, ()), ConfigError, "a loop must have a count of at least 0, not -1"),
-    (lambda: Loop(2.0, ()), TypeError, "count of a loop must be an integer, not 2.0"),
-    (lambda: Loop(True, ()), TypeError, "count of a loop must be an integer, not True"),
-    (lambda: Wait(-3), ConfigError, "a wait must have at least 0 cycles, not -3"),
-    (lambda: Command("a b"), ConfigError, "the name of a command must be an identifier, not 'a b'"),
-    (lambda: Command("RD", row=1.5), TypeError, "RD: operand row must be an integer, not 1.5"),
-    (lambda: Stage("", ()), ConfigError, "the name of a stage must be text, not ''"),
-    (lambda: Program([3]), TypeError, "a program holds Command, Wait, Loop and Stage, not int"),
-    (lambda: score().operands("RD"), ConfigError, "the program has no command RD"),
-    (lambda: Program([Command("A", x=1), Command("A", y=1)]).operands("A"), ConfigError,
-     "the commands A of a program must have the same operands"),
-])
+@pytest.mark.parametrize(
+    "make, error, message",
+    [
+        (lambda: Loop(-1, ()), ConfigError, "a loop must have a count of at least 0, not -1"),
+        (lambda: Loop(2.0, ()), TypeError, "count of a loop must be an integer, not 2.0"),
+        (lambda: Loop(True, ()), TypeError, "count of a loop must be an integer, not True"),
+        (lambda: Wait(-3), ConfigError, "a wait must have at least 0 cycles, not -3"),
+        (lambda: Command("a b"), ConfigError, "the name of a command must be an identifier, not 'a b'"),
+        (lambda: Command("RD", row=1.5), TypeError, "RD: operand row must be an integer, not 1.5"),
+        (lambda: Stage("", ()), ConfigError, "the name of a stage must be text, not ''"),
+        (lambda: Program([3]), TypeError, "a program holds Command, Wait, Loop and Stage, not int"),
+        (lambda: score().operands("RD"), ConfigError, "the program has no command RD"),
+        (
+            lambda: Program([Command("A", x=1), Command("A", y=1)]).operands("A"),
+            ConfigError,
+            "the commands A of a program must have the same operands",
+        ),
+    ],
+)
 def test_errors(make, error, message):
     with pytest.raises(error, match=f"^{message}$"):
         make()

@@ -8,9 +8,14 @@ from bankside.constraints.errors import ConfigError
 from bankside.models.program import Affine, Command, Loop, Program, Stage, Wait
 from bankside.models.program.reader import parse_program, read_program
 
-names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True).filter(lambda n: n not in ("loop", "stage", "wait"))
-titles = st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=12).map(
-    lambda t: " ".join(t.split())).filter(lambda t: t and "#" not in t)
+names = st.from_regex(r"[A-Za-z_][A-Za-z0-9_]{0,8}", fullmatch=True).filter(
+    lambda n: n not in ("loop", "stage", "wait")
+)
+titles = (
+    st.text(st.characters(codec="utf-8", categories=("L", "N", "P", "S", "Zs")), min_size=1, max_size=12)
+    .map(lambda t: " ".join(t.split()))
+    .filter(lambda t: t and "#" not in t)
+)
 numbers = st.integers(-(10**18), 10**18)
 
 
@@ -20,7 +25,9 @@ def bodies(draw, depth=0, level=3):
         kind = draw(st.sampled_from(["command"] * 3 + ["wait", "loop", "stage"] if level else ["command"]))
         if kind == "command":
             values = draw(st.dictionaries(names, st.tuples(numbers, st.lists(numbers, max_size=depth)), max_size=3))
-            return Command(draw(names), {name: Affine(base, tuple(strides)) for name, (base, strides) in values.items()})
+            return Command(
+                draw(names), {name: Affine(base, tuple(strides)) for name, (base, strides) in values.items()}
+            )
         if kind == "wait":
             return Wait(draw(st.integers(0, 10**18)))
         if kind == "loop":
@@ -37,15 +44,18 @@ def test_what_is_printed_is_read(body):
     text = str(program)
     assert parse_program(text) == program
     # With comments, empty lines, another indentation and other ends of lines.
-    changed = "\n\r\n".join(line.replace("  ", "     ") + ("" if "stage" in line else " # a comment")
-                            for line in text.split("\n"))
+    changed = "\n\r\n".join(
+        line.replace("  ", "     ") + ("" if "stage" in line else " # a comment") for line in text.split("\n")
+    )
     assert parse_program(changed) == program
 
 
 def test_commands_are_told_with_their_loops():
     seen = []
-    parse_program("A\nloop i0 < 3\n  stage s\n    loop i1 < 0\n      B x=i1-2*i0\n  C",
-                  check=lambda command, loops: seen.append((str(command), loops)))
+    parse_program(
+        "A\nloop i0 < 3\n  stage s\n    loop i1 < 0\n      B x=i1-2*i0\n  C",
+        check=lambda command, loops: seen.append((str(command), loops)),
+    )
     assert seen == [("A", ()), ("B x=-2*i0+i1", (3, 0)), ("C", (3,))]
 
 

@@ -174,8 +174,11 @@ def replayed(front_end, requests):
     for name, numbers in front_end.targets.items():
         levels = memory.commands[name].scope
         for index, number in enumerate(numbers.tolist()):
-            place = dict(zip(levels, np.unravel_index(index, [memory.levels[x] for x in levels]), strict=True)) \
-                if levels else {}
+            place = (
+                dict(zip(levels, np.unravel_index(index, [memory.levels[x] for x in levels]), strict=True))
+                if levels
+                else {}
+            )
             targets[number] = (name, [int(place[x]) if x in place else None for x in memory.levels])
     rows = np.full((front_end.channels, memory.banks), -1)
     for cycle, mask, number, row in log.tolist():
@@ -214,10 +217,20 @@ def test_every_command_is_legal_and_every_request_is_served_once(name, order):
 
 
 @settings(max_examples=25)
-@given(st.integers(0, 10**6), st.sampled_from([DDR4, GDDR6, HBM2]), st.integers(1, 8), st.integers(2, 8),
-       st.integers(1, 4), st.booleans(), st.booleans(), st.sampled_from([None, 1, 2]))
+@given(
+    st.integers(0, 10**6),
+    st.sampled_from([DDR4, GDDR6, HBM2]),
+    st.integers(1, 8),
+    st.integers(2, 8),
+    st.integers(1, 4),
+    st.booleans(),
+    st.booleans(),
+    st.sampled_from([None, 1, 2]),
+)
 def test_controllers_of_any_size(seed, name, reading, writing, opened, protect, dual, rate):
-    controller = Controller(reading, writing, opened, writing, writing // 3, rate, protect_hits=protect, dual_issue=dual)
+    controller = Controller(
+        reading, writing, opened, writing, writing // 3, rate, protect_hits=protect, dual_issue=dual
+    )
     front_end = RequestFrontEnd(name, controller, channels=1)
     size = min(front_end.mapping.bytes, 1 << 24)
     timing, _ = replayed(front_end, generated(seed, 120, size, front_end.mapping.access_bytes))
@@ -250,8 +263,16 @@ for name, controller in (("ddr4-3200-jedec", "ramulator"), ("hbm3-5.2", "attacc-
     print(json.dumps([timing.cycles, timing.commands, timing.row_hits, timing.row_conflicts, timing.read_latency,
                       np.concatenate(log).tolist()]))
 """
-    answers = [subprocess.run([sys.executable, "-c", program], env=os.environ | {"BANKSIDE_INTERPRETED": value},
-                              capture_output=True, text=True, check=True).stdout for value in ("", "1")]
+    answers = [
+        subprocess.run(
+            [sys.executable, "-c", program],
+            env=os.environ | {"BANKSIDE_INTERPRETED": value},
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+        for value in ("", "1")
+    ]
     assert answers[0] == answers[1]
     assert [json.loads(line)[0] > 500 for line in answers[0].splitlines()] == [True] * 3
 
@@ -323,8 +344,11 @@ def test_a_read_is_answered_from_a_queued_write():
 
 
 @settings(max_examples=20)
-@given(st.integers(0, 100), st.lists(st.integers(0, 50), max_size=8),
-       st.sampled_from(["default", "ramulator", "attacc-simulator"]))
+@given(
+    st.integers(0, 100),
+    st.lists(st.integers(0, 50), max_size=8),
+    st.sampled_from(["default", "ramulator", "attacc-simulator"]),
+)
 def test_blocks_make_no_difference(seed, sizes, controller):
     front_end = RequestFrontEnd(HBM2, controller, channels=2)
     whole = generated(seed, 300, 1 << 20, 32)
@@ -370,8 +394,10 @@ def test_mappings_are_bijective(data):
             parts.append("column:2")
         order = " ".join(data.draw(st.permutations(parts)))
     mapping = address_mapping(memory, order, channels=channels)
-    assert mapping.bytes == channels * np.prod([memory.levels[x] for x in levels]) * memory.rows * memory.columns \
-        * mapping.access_bytes
+    assert (
+        mapping.bytes
+        == channels * np.prod([memory.levels[x] for x in levels]) * memory.rows * memory.columns * mapping.access_bytes
+    )
     last = mapping.bytes // mapping.access_bytes - 1
     lines = np.array(data.draw(st.lists(st.integers(0, last), min_size=1, max_size=50)))
     where = mapping.locations(lines * mapping.access_bytes + mapping.access_bytes - 1)
@@ -388,8 +414,12 @@ def test_mappings_by_hand():
 
     nothing = {"channel": 0, "rank": 0, "bank_group": 0, "bank": 0, "row": 0, "column": 0}
     assert parts("RoBaRaCoCh", 127 * 64) == nothing | {"column": 127}
-    assert parts("RoBaRaCoCh", (1 << 13) + (3 << 14) + (2 << 16) + (9 << 18)) == \
-        nothing | {"rank": 1, "bank_group": 3, "bank": 2, "row": 9}
+    assert parts("RoBaRaCoCh", (1 << 13) + (3 << 14) + (2 << 16) + (9 << 18)) == nothing | {
+        "rank": 1,
+        "bank_group": 3,
+        "bank": 2,
+        "row": 9,
+    }
     assert parts("ChRaBaRoCo", 5 << 13) == nothing | {"row": 5}
     # Two bits of the column, rank, group, bank, five of the column, row; the column's are excluded into the others.
     assert parts("MOP4CLXOR", 0b11 << 6) == nothing | {"column": 3, "rank": 1, "bank_group": 1}
@@ -399,16 +429,19 @@ def test_mappings_by_hand():
     assert str(address_mapping(memory, "Ro Ba Co BG Ra Co:3")) == "row bank column:4 bank_group rank column:3"
 
 
-@pytest.mark.parametrize("order, reason", [
-    ("Ro Ba Ra Co", "bank_group is missing"),
-    ("Ro Ba BG Ra Co pCH", "unknown part 'pseudo_channel'"),
-    ("Ro Ba BG Ra Xy Co", "unknown part 'Xy'"),
-    ("Ro Ba BG Ra Co Co", "column appears twice"),
-    ("Ro Ba BG Ra Co:2", "column has 128 values, not 4"),
-    ("Ro Ba BG Ra Co Co:9", "column has 128 values, which its bits do not divide"),
-    ("", "rank is missing"),
-    ("Ro:1", "row has 65536 values, not 2"),
-])
+@pytest.mark.parametrize(
+    "order, reason",
+    [
+        ("Ro Ba Ra Co", "bank_group is missing"),
+        ("Ro Ba BG Ra Co pCH", "unknown part 'pseudo_channel'"),
+        ("Ro Ba BG Ra Xy Co", "unknown part 'Xy'"),
+        ("Ro Ba BG Ra Co Co", "column appears twice"),
+        ("Ro Ba BG Ra Co:2", "column has 128 values, not 4"),
+        ("Ro Ba BG Ra Co Co:9", "column has 128 values, which its bits do not divide"),
+        ("", "rank is missing"),
+        ("Ro:1", "row has 65536 values, not 2"),
+    ],
+)
 def test_wrong_mappings(order, reason):
     with pytest.raises(ConfigError, match=rf"^address mapping '{order}' for ddr4-3200-jedec: {reason}"):
         address_mapping(load_memory(DDR4), order)
@@ -422,10 +455,17 @@ def written(path, text):
     return path
 
 
-@pytest.mark.parametrize("line", [
-    lambda a, w, n: f"{'ST' if w else 'LD'} {a}", lambda a, w, n: f"{'ST' if w else 'LD'} {a:#x}",
-    lambda a, w, n: f"{'W' if w else 'R'}\t0X{a:X}", lambda a, w, n: f"{a:#x} {'WRITE' if w else 'READ'} {3 * n}",
-    lambda a, w, n: f"  {a} {'W' if w else 'R'} \r", lambda a, w, n: f"ld {a} # load" if not w else f"\nst {a:#x}"])
+@pytest.mark.parametrize(
+    "line",
+    [
+        lambda a, w, n: f"{'ST' if w else 'LD'} {a}",
+        lambda a, w, n: f"{'ST' if w else 'LD'} {a:#x}",
+        lambda a, w, n: f"{'W' if w else 'R'}\t0X{a:X}",
+        lambda a, w, n: f"{a:#x} {'WRITE' if w else 'READ'} {3 * n}",
+        lambda a, w, n: f"  {a} {'W' if w else 'R'} \r",
+        lambda a, w, n: f"ld {a} # load" if not w else f"\nst {a:#x}",
+    ],
+)
 def test_formats(tmp_path, line):
     front_end = RequestFrontEnd(DDR4)
     whole = generated(3, 30000, 1 << 30, 64)
@@ -442,30 +482,33 @@ def test_formats(tmp_path, line):
 GOOD = "LD 64\nST 0x80\n" * 3
 
 
-@pytest.mark.parametrize("text, reason", [
-    ("", ": an empty file"),
-    ("\n\n # nothing\n", ": nothing but empty lines"),
-    (GOOD + "LDD 64\n", ":7: unknown operation 'LDD'; did you mean 'LD'? (valid: LD, ST)"),
-    (GOOD + "64 LD\n", ":7: unknown operation '64' (valid: LD, ST)"),
-    (GOOD + "LD 6x4\n" + GOOD, ":7: address must be a number, not '6x4'"),
-    (GOOD + "LD 0x\n", ":7: address must be a number, not '0x'"),
-    (GOOD + "LD 0x12G\n", ":7: address must be a number, not '0x12G'"),
-    (GOOD + "LD -64\n", ":7: address -64 is negative"),
-    (GOOD + "LD " + "9" * 30 + "\n", f":7: address {'9' * 30} is more than 62 bits"),
-    (GOOD + "LD 0x400000000\n", ":7: address 0x400000000 is outside the memory of 0x400000000 bytes"),
-    ("# first\n" + GOOD + "LD 17179869184\n", ":8: address 0x400000000 is outside the memory of 0x400000000 bytes"),
-    (GOOD + "LD 64 5\n", ":7: 3 words from 'LD' on; must be LD|ST ADDRESS"),
-    (GOOD + "LD\n", ":7: 1 word from 'LD' on; must be LD|ST ADDRESS"),
-    (GOOD + "LD", ":7: 1 word from 'LD' on; must be LD|ST ADDRESS"),
-    (GOOD + "LD 6", ":7: the last line has no end: the trace is cut off"),
-    ("0x40 READ 5\n0x40 RAED 6\n", ":2: unknown operation 'RAED'; did you mean 'READ'? (valid: R, READ, W, WRITE)"),
-    ("0x40 READ 5\n0x40 READ x\n", ":2: cycle must be a number, not 'x'"),
-    ("0x40\n", ":1: 1 word from '0x40' on; must be ADDRESS READ|WRITE|R|W [CYCLE]"),
-    ("hello world\n", ":1: 'hello' begins no request (LD|ST ADDRESS, R|W ADDRESS, ADDRESS READ|WRITE|R|W [CYCLE])"),
-    (b"\x7fELF\x02\x01\x01\x00" + bytes(range(256)) * 20, ":1: "),
-    (GOOD.encode() + b"LD \xff\xfe\x00\n", ":7: address must be a number, not "),
-    (GOOD + "LD 1" + " " * 5000 + "\n", ":7: more than 4096 bytes in a line; not a trace"),
-])
+@pytest.mark.parametrize(
+    "text, reason",
+    [
+        ("", ": an empty file"),
+        ("\n\n # nothing\n", ": nothing but empty lines"),
+        (GOOD + "LDD 64\n", ":7: unknown operation 'LDD'; did you mean 'LD'? (valid: LD, ST)"),
+        (GOOD + "64 LD\n", ":7: unknown operation '64' (valid: LD, ST)"),
+        (GOOD + "LD 6x4\n" + GOOD, ":7: address must be a number, not '6x4'"),
+        (GOOD + "LD 0x\n", ":7: address must be a number, not '0x'"),
+        (GOOD + "LD 0x12G\n", ":7: address must be a number, not '0x12G'"),
+        (GOOD + "LD -64\n", ":7: address -64 is negative"),
+        (GOOD + "LD " + "9" * 30 + "\n", f":7: address {'9' * 30} is more than 62 bits"),
+        (GOOD + "LD 0x400000000\n", ":7: address 0x400000000 is outside the memory of 0x400000000 bytes"),
+        ("# first\n" + GOOD + "LD 17179869184\n", ":8: address 0x400000000 is outside the memory of 0x400000000 bytes"),
+        (GOOD + "LD 64 5\n", ":7: 3 words from 'LD' on; must be LD|ST ADDRESS"),
+        (GOOD + "LD\n", ":7: 1 word from 'LD' on; must be LD|ST ADDRESS"),
+        (GOOD + "LD", ":7: 1 word from 'LD' on; must be LD|ST ADDRESS"),
+        (GOOD + "LD 6", ":7: the last line has no end: the trace is cut off"),
+        ("0x40 READ 5\n0x40 RAED 6\n", ":2: unknown operation 'RAED'; did you mean 'READ'? (valid: R, READ, W, WRITE)"),
+        ("0x40 READ 5\n0x40 READ x\n", ":2: cycle must be a number, not 'x'"),
+        ("0x40\n", ":1: 1 word from '0x40' on; must be ADDRESS READ|WRITE|R|W [CYCLE]"),
+        ("hello world\n", ":1: 'hello' begins no request (LD|ST ADDRESS, R|W ADDRESS, ADDRESS READ|WRITE|R|W [CYCLE])"),
+        (b"\x7fELF\x02\x01\x01\x00" + bytes(range(256)) * 20, ":1: "),
+        (GOOD.encode() + b"LD \xff\xfe\x00\n", ":7: address must be a number, not "),
+        (GOOD + "LD 1" + " " * 5000 + "\n", ":7: more than 4096 bytes in a line; not a trace"),
+    ],
+)
 def test_wrong_traces(tmp_path, text, reason):
     path = written(tmp_path / "trace", text)
     with pytest.raises(ConfigError) as error:
@@ -492,14 +535,20 @@ def test_wrong_format_and_missing_file(tmp_path):
         list(read_requests(path, form="load-store"))
 
 
-@pytest.mark.parametrize("options, reason", [
-    ({"controller": Controller, "reads": 0}, "controller: reads must be 1 to 4096, not 0"),
-    ({"controller": Controller, "low": 26}, "controller: low 26, high 26, writes 32: must be 0 <= low < high <= writes"),
-    ({"controller": Controller, "order": "frfcfs"}, "controller: unknown order 'frfcfs'; did you mean 'fr-fcfs'?"),
-    ({"controller": Controller, "quirks": "ram"}, "controller: unknown quirks 'ram'; did you mean 'ramulator'?"),
-    ({"memory": DDR4, "controller": "defautl"}, "unknown controller 'defautl'; did you mean 'default'?"),
-    ({"memory": DDR4, "channels": 0}, "ddr4-3200-jedec: channels must be 1 to 4096, not 0"),
-])
+@pytest.mark.parametrize(
+    "options, reason",
+    [
+        ({"controller": Controller, "reads": 0}, "controller: reads must be 1 to 4096, not 0"),
+        (
+            {"controller": Controller, "low": 26},
+            "controller: low 26, high 26, writes 32: must be 0 <= low < high <= writes",
+        ),
+        ({"controller": Controller, "order": "frfcfs"}, "controller: unknown order 'frfcfs'; did you mean 'fr-fcfs'?"),
+        ({"controller": Controller, "quirks": "ram"}, "controller: unknown quirks 'ram'; did you mean 'ramulator'?"),
+        ({"memory": DDR4, "controller": "defautl"}, "unknown controller 'defautl'; did you mean 'default'?"),
+        ({"memory": DDR4, "channels": 0}, "ddr4-3200-jedec: channels must be 1 to 4096, not 0"),
+    ],
+)
 def test_wrong_controllers(options, reason):
     with pytest.raises(ConfigError) as error:
         if options.get("controller") is Controller:

@@ -123,8 +123,14 @@ def test_preemption_by_hand():
     system = Plain(capacity=12)
     r = serve(system, requests((0, 5, 4), (0, 5, 4)), Policy(watermark=0))
     assert r.preemptions.tolist() == [0, 1]
-    assert system.events == [("admit", 0, 5), ("admit", 1, 5), ("preempt", 1), ("finish", 0), ("admit", 1, 7),
-                             ("finish", 1)]
+    assert system.events == [
+        ("admit", 0, 5),
+        ("admit", 1, 5),
+        ("preempt", 1),
+        ("finish", 0),
+        ("admit", 1, 7),
+        ("finish", 1),
+    ]
     # prefill 0.02, step 1.02, then 0 alone 2.02, 3.02; 1 again with 7 tokens: its third token at 3.037
     assert r.finished_s.tolist() == pytest.approx([3.02, 4.037])
     times = [t.tolist() for t in r.token_times()]
@@ -163,6 +169,7 @@ def test_dispatch():
 
 def test_queue_with_fixed_service():
     """One at a time, 1 s each: Pollaczek and Khinchine's mean wait of M/D/1, rho / 2 (1 - rho) services."""
+
     class Server(Plain):
         def prefill_seconds(self, tokens, past):
             return 1.0
@@ -187,6 +194,7 @@ def test_a_full_batch_takes_whole_rounds():
 
 def token_by_token(system, w, policy):
     """The prefill-first policy, one instance, as plainly as it can be written."""
+
     def blocks(tokens):
         return -(-tokens // system.kv_block_tokens)
 
@@ -210,8 +218,12 @@ def token_by_token(system, w, policy):
         for i in arrived:
             prompt = int(w.prompt[i]) + made[i]
             need = blocks(int(w.prompt[i] + w.output[i]) - 1 if reserve else prompt)
-            if len(running) + len(batch) == policy.batch_limit or tokens >= policy.token_budget or \
-                    (batch and tokens + prompt > policy.token_budget) or need > free - (spare if running or batch else 0):
+            if (
+                len(running) + len(batch) == policy.batch_limit
+                or tokens >= policy.token_budget
+                or (batch and tokens + prompt > policy.token_budget)
+                or need > free - (spare if running or batch else 0)
+            ):
                 break
             batch.append(i)
             tokens, free = tokens + prompt, free - need
@@ -244,14 +256,29 @@ def token_by_token(system, w, policy):
 def loads(draw):
     # No sum of steps is such an arrival: which of the two is first may not depend on how sums are rounded.
     count = draw(st.integers(1, 12))
-    rows = [(draw(st.integers(0, 30)) * draw(st.sampled_from([0.0, 0.3700713])), draw(st.integers(1, 40)),
-             draw(st.integers(1, 25))) for _ in range(count)]
+    rows = [
+        (
+            draw(st.integers(0, 30)) * draw(st.sampled_from([0.0, 0.3700713])),
+            draw(st.integers(1, 40)),
+            draw(st.integers(1, 25)),
+        )
+        for _ in range(count)
+    ]
     block = draw(st.sampled_from([1, 4, 16]))
     least = max(-(-(p + o) // block) for _, p, o in rows) * block
-    system = {"capacity": least + draw(st.integers(0, 120)), "block": block, "fixed": draw(st.sampled_from([0.1, 1.0])),
-              "each": draw(st.sampled_from([0, 0.01])), "token": draw(st.sampled_from([0, 0.003]))}
-    policy = {"batch_limit": draw(st.integers(1, 8)), "token_budget": draw(st.sampled_from([8, 64, 1024])),
-              "preemption": draw(st.sampled_from(["recompute", "reserve"])), "watermark": draw(st.sampled_from([0, 0.05]))}
+    system = {
+        "capacity": least + draw(st.integers(0, 120)),
+        "block": block,
+        "fixed": draw(st.sampled_from([0.1, 1.0])),
+        "each": draw(st.sampled_from([0, 0.01])),
+        "token": draw(st.sampled_from([0, 0.003])),
+    }
+    policy = {
+        "batch_limit": draw(st.integers(1, 8)),
+        "token_budget": draw(st.sampled_from([8, 64, 1024])),
+        "preemption": draw(st.sampled_from(["recompute", "reserve"])),
+        "watermark": draw(st.sampled_from([0, 0.05])),
+    }
     return rows, system, policy
 
 
@@ -294,8 +321,11 @@ def test_nothing_is_lost(load, chunked, instances, dispatch):
 
 
 @settings(max_examples=60)
-@given(st.lists(st.tuples(st.just(0.0), st.integers(1, 50), st.integers(1, 400)), min_size=1, max_size=10),
-       st.sampled_from([0.3, 0.01, 0.0001]), st.sampled_from([0.0, 0.01, 0.5]))
+@given(
+    st.lists(st.tuples(st.just(0.0), st.integers(1, 50), st.integers(1, 400)), min_size=1, max_size=10),
+    st.sampled_from([0.3, 0.01, 0.0001]),
+    st.sampled_from([0.0, 0.01, 0.5]),
+)
 def test_fast_mode_keeps_its_bound(rows, tolerance, token):
     """All at once, the schedule does not depend on times: every step, hence every time, is within the tolerance."""
     w = requests(*rows)
@@ -333,7 +363,9 @@ def test_summary_csv_and_trace():
     assert np.mean([n for _, n in s["batch"]["series"]]) == pytest.approx((2 + 1 + 0.1 + 2) / 3.2)
     lines = list(r.csv_lines())
     assert lines[0] == ",".join(CSV_COLUMNS)
-    assert lines[3] == '0,2,"m,odel",90,2,1500000000,3200000000,1700000000,600000000,700000000,1000000000,"[1000000000]"'
+    assert (
+        lines[3] == '0,2,"m,odel",90,2,1500000000,3200000000,1700000000,600000000,700000000,1000000000,"[1000000000]"'
+    )
     trace = json.loads(r.chrome_trace())
     assert {"b", "e", "X", "C", "M"} == {event["ph"] for event in trace["traceEvents"]}
 
@@ -342,15 +374,23 @@ def test_weighted_percentile_is_that_of_repeated_values():
     values, weights = np.array([3.0, 1.0, 2.0]), np.array([1, 8, 1])
     repeated = np.sort(np.repeat(values, weights))
     for share in (1, 50, 80, 81, 90, 91, 100):
-        assert weighted_percentile(values, weights, np.array([share]))[0] == np.percentile(repeated, share,
-                                                                                           method="inverted_cdf")
+        assert weighted_percentile(values, weights, np.array([share]))[0] == np.percentile(
+            repeated, share, method="inverted_cdf"
+        )
 
 
-@pytest.mark.parametrize("wrong, message", [
-    ({"batch_limit": 0}, "batch limit must be 1 to"), ({"dispatch": "round"}, "did you mean 'round-robin'"),
-    ({"preemption": "swap"}, "unknown preemption 'swap'"), ({"tolerance": 0}, "tolerance must be more than 0"),
-    ({"watermark": 1}, "watermark must be"), ({"instances": 0}, "instances must be"), ({"mode": "slow"}, "unknown mode"),
-])
+@pytest.mark.parametrize(
+    "wrong, message",
+    [
+        ({"batch_limit": 0}, "batch limit must be 1 to"),
+        ({"dispatch": "round"}, "did you mean 'round-robin'"),
+        ({"preemption": "swap"}, "unknown preemption 'swap'"),
+        ({"tolerance": 0}, "tolerance must be more than 0"),
+        ({"watermark": 1}, "watermark must be"),
+        ({"instances": 0}, "instances must be"),
+        ({"mode": "slow"}, "unknown mode"),
+    ],
+)
 def test_wrong_policies(wrong, message):
     with pytest.raises(ConfigError, match=message):
         Policy(**wrong)
@@ -368,6 +408,7 @@ def test_what_never_fits_is_told_first():
 
 def test_largest_batch_by_hand():
     """A step takes 10 ms and 1 ms a request; requests are equal, prefill is free: 30 ms is a batch of 20."""
+
     class Free(Plain):
         def prefill_seconds(self, tokens, past):
             return 0.0
@@ -379,8 +420,9 @@ def test_largest_batch_by_hand():
     assert largest_batch(system, w, 30.0001, Policy(batch_limit=7)).value == 7
     few = largest_batch(system, requests(*[(0, 10, 50)] * 5), 30)
     assert (few.value, few.bounded) == (5, False)
-    with pytest.raises(CheckFailed, match="no batch limit meets a p99 TPOT of 5 ms; the best reachable is 11.00 ms, at "
-                                          "batch limit 1"):
+    with pytest.raises(
+        CheckFailed, match="no batch limit meets a p99 TPOT of 5 ms; the best reachable is 11.00 ms, at batch limit 1"
+    ):
         largest_batch(system, w, 5)
 
 
@@ -550,8 +592,9 @@ def test_tiers_that_lack_room_are_named():
 # Energy --------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("name, batch, context", [("gpu-only", 7, 1500), ("vllm-offload", 64, 700),
-                                                  ("vllm-offload", 900, 4000)])
+@pytest.mark.parametrize(
+    "name, batch, context", [("gpu-only", 7, 1500), ("vllm-offload", 64, 700), ("vllm-offload", 900, 4000)]
+)
 def test_a_step_is_that_of_eval_in_time_and_energy(name, batch, context):
     """Also where keys and values are fetched, from one tier or from two; unequal contexts are those of the mean."""
     shape = load_model("llama-3-70b")
@@ -649,7 +692,9 @@ def test_decoding_is_that_of_an_engine_that_goes_token_by_token():
     after the beginning."""
     lengths = draw("qmsum", 4000, 3, timed=False)
     capacity, block, each = 1 << 20, 16, 1e-6
-    state = steady_state(Plain(capacity, block, fixed=0.01, token=each), lengths, None, Policy(watermark=0), cached=True)
+    state = steady_state(
+        Plain(capacity, block, fixed=0.01, token=each), lengths, None, Policy(watermark=0), cached=True
+    )
     rng = np.random.default_rng(1)
     free, tokens, held_s = capacity // block, 0, 0.0
     work: dict[int, list[int]] = {}
@@ -659,7 +704,7 @@ def test_decoding_is_that_of_an_engine_that_goes_token_by_token():
         while (need := -(-int(lengths.prompt[head]) // block)) <= free:
             done = int(rng.integers(lengths.output[head])) if step == 0 else 0
             work[head] = [int(lengths.prompt[head]) + done, int(lengths.output[head]) - done, need + 10]
-            free -= need + 10                                # room to grow, as most of them need
+            free -= need + 10  # room to grow, as most of them need
             head = next(waiting)
         if step >= 500:
             tokens += len(work)
@@ -684,7 +729,10 @@ def test_the_best_batch_within_a_limit():
     assert found[0.005] is None and 49 <= found[0.0105].limit <= 50 and 97 <= found[0.05].limit <= 100
     assert found[0.2].limit == found[0.05].limit and len(ran) == len(set(ran)) < 20
     ran.clear()
-    found = best_within(lambda batch: SteadyState(batch, batch, 1.0, batch * 1e-3, batch**0.5, 1.0, 0.1, {}), (0.003, 0.1),
-                        precision=None)
+    found = best_within(
+        lambda batch: SteadyState(batch, batch, 1.0, batch * 1e-3, batch**0.5, 1.0, 0.1, {}),
+        (0.003, 0.1),
+        precision=None,
+    )
     assert [found[limit].limit for limit in (0.003, 0.1)] == [3, 100]
     assert found[0.1].tokens_per_s == pytest.approx(10)

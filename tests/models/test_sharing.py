@@ -37,8 +37,11 @@ class Records:
         if self.gone or measurement.unit != "pam-pu" or measurement.config_hash not in self.known:
             return None
         config = self.known[measurement.config_hash]
-        results = SYNTHESIS | {"area_ge": 45e3 + 15e3 * config.queries} if measurement.kind == "synth" else \
-            SIM["pam-pu"] | {"queries": config.queries, "beats_per_clock": 1 / config.queries}
+        results = (
+            SYNTHESIS | {"area_ge": 45e3 + 15e3 * config.queries}
+            if measurement.kind == "synth"
+            else SIM["pam-pu"] | {"queries": config.queries, "beats_per_clock": 1 / config.queries}
+        )
         return Record.of(measurement, made_from={}, verilog="", results=results, tools={})
 
 
@@ -78,8 +81,14 @@ def test_a_row_is_what_eval_gives(limit):
     designs, contexts = wide(8), [2048, 4096]
     row = next(row for row in rows_of([LLAMA], contexts, designs, power_limits=[limit]) if row.design == "8")
     for place, context in enumerate(contexts):
-        whole = evaluate("pam-hbm-only", LLAMA, context=context, batch=16, records=Records(designs),
-                         overrides={"unit.preset": "pam-hbm-gqa8", "power_limit": limit})
+        whole = evaluate(
+            "pam-hbm-only",
+            LLAMA,
+            context=context,
+            batch=16,
+            records=Records(designs),
+            overrides={"unit.preset": "pam-hbm-gqa8", "power_limit": limit},
+        )
         parts = {name: ms for name, ms in whole.breakdown_ms.items() if name in PARTS}
         assert row.units_ms[place] == pytest.approx(parts["attention"], rel=1e-12)
         assert row.attention_ms[place] == pytest.approx(sum(parts.values()), rel=1e-12)
@@ -117,7 +126,8 @@ def test_the_fastest_design_of_the_budget():
     low = 64 * 60e3 * 0.136e-6 * 10
     assert area["1"].with_other_percent[0] == pytest.approx(100 * (low + 2.88) / 121)
     assert {name for name, one in area.items() if one.verdict != "over"} == {"1", "2"} | (
-        {"3"} if area["3"].with_other_percent[0] <= 9.25 else set())
+        {"3"} if area["3"].with_other_percent[0] <= 9.25 else set()
+    )
     fits = [name for name, one in area.items() if one.verdict != "over"]
     assert best(rows).design == max(fits, key=int)
     assert best(row for row in rows if row.design in ("GPU", "8")) is None
@@ -126,8 +136,11 @@ def test_the_fastest_design_of_the_budget():
 def test_the_page_shows_the_designs_of_the_presets():
     """Rows of the page for 1, 4 and 8 queries, whose records come with the package, are computed again."""
     designs = wide(1, 4, 8)
-    row = next(row for row in sharing(RecordFolder(), [LLAMA], [4096], designs=designs, power_limits=[True])
-               if row.design == "8")
+    row = next(
+        row
+        for row in sharing(RecordFolder(), [LLAMA], [4096], designs=designs, power_limits=[True])
+        if row.design == "8"
+    )
     page = (Path(__file__).parents[2] / "docs" / "systems.md").read_text()
     shown = re.search(r"^\| llama-3-70b \(8\) \| 8 \| 1 x 16 \| unit \|[^|]*\| ([\d.]+) \|", page, re.M)
     assert shown and float(shown[1]) == pytest.approx(row.attention_ms[0], rel=2e-3)
@@ -137,8 +150,11 @@ def test_the_page_shows_the_designs_of_the_presets():
 
 def test_attention_of_a_group_is_more_than_twice_as_fast_in_one_pass():
     """Llama-3-70B, context 4096, batch 16, by the measured records: the units take 2.5 times less time at least."""
-    found = [row for row in sharing(RecordFolder(), [LLAMA], [4096], designs=wide(1, 8), batch=16, power_limits=[True])
-             if row.area]
+    found = [
+        row
+        for row in sharing(RecordFolder(), [LLAMA], [4096], designs=wide(1, 8), batch=16, power_limits=[True])
+        if row.area
+    ]
     assert found[0].units_ms[0] > 2.5 * found[1].units_ms[0]
 
 
@@ -146,7 +162,11 @@ def test_missing_measurements_of_all_designs_are_told_at_once():
     with pytest.raises(MissingRecord, match="designs of pam-pu: no measurement yet; run") as error:
         sharing(Records(gone=True), [LLAMA, OPT], [4096])
     assert len(error.value.needs) == 2 * len(DESIGNS)
-    with pytest.raises(ConfigError, match="^gpu-only: designs are of units in systems of the kind pam-hbm$|unknown key"):
+    with pytest.raises(
+        ConfigError, match="^gpu-only: designs are of units in systems of the kind pam-hbm$|unknown key"
+    ):
         sharing(Records(), [LLAMA], [4096], system="gpu-only")
-    with pytest.raises(ConfigError, match="query_bytes must be a multiple of the 256 bytes of a beat of each of 8 queries"):
+    with pytest.raises(
+        ConfigError, match="query_bytes must be a multiple of the 256 bytes of a beat of each of 8 queries"
+    ):
         sharing(Records(), [LLAMA], [4096], designs=[Design("x", "pam-hbm", {"queries": 8, "query_bytes": 128})])

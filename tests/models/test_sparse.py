@@ -39,8 +39,10 @@ def listing(q, k, count, budget, interval, first):
     """Algorithm 1 as its listing has it, one query at a time, with clusters given."""
     method = Starc(budget, prefill=first, interval=interval)
     labels = method.clusters(k[:count]).labels
-    score = [(-float(q @ k[:len(labels)][labels == one].mean(axis=0, dtype=np.float64)), one)
-             for one in range(labels.max(initial=-1) + 1)]
+    score = [
+        (-float(q @ k[: len(labels)][labels == one].mean(axis=0, dtype=np.float64)), one)
+        for one in range(labels.max(initial=-1) + 1)
+    ]
     chosen = []
     for _, one in sorted(score):
         room = budget - len(chosen)
@@ -73,7 +75,7 @@ def test_rules_of_order_ties_nan_and_truncation():
     assert cluster_room(scores, np.array([4, 3, 5, 9, 2]), 10).tolist() == [[2, 3, 5, 0, 0]]
     assert cluster_room(scores, np.array([4, 3, 5, 9, 2]), 99).tolist() == [[4, 3, 5, 0, 2]]
     assert cluster_room(scores, np.array([4, 3, 5, 9, 2]), 4).tolist() == [[0, 3, 1, 0, 0]]
-    assert largest(np.array([[2., np.nan, 2, 2, 5]]), 3).tolist() == [[True, False, True, False, True]]
+    assert largest(np.array([[2.0, np.nan, 2, 2, 5]]), 3).tolist() == [[True, False, True, False, True]]
 
 
 @pytest.mark.parametrize("seed", range(4))
@@ -207,20 +209,31 @@ def test_page_wise_fetch_is_the_budget_and_random_masks_follow_the_closed_form()
     assert fetch([Placement.in_order(4096)], [pages], 8).fetched == 1024
     for tokens, share in ((3072, 0.96), (6144, 0.767)):
         expected = 1 - comb(tokens - 8, 1024) / comb(tokens, 1024)
-        found = [fetch([Placement.in_order(tokens)], [random.permutation(tokens)[:1024]], 8).fetched / tokens
-                 for _ in range(40)]
+        found = [
+            fetch([Placement.in_order(tokens)], [random.permutation(tokens)[:1024]], 8).fetched / tokens
+            for _ in range(40)
+        ]
         assert abs(np.mean(found) / expected - 1) < 0.005 and abs(expected / share - 1) < 0.005
 
 
-@pytest.mark.parametrize("call, message", [
-    (lambda: make_method("starc", 0), "must be at least 1 tokens, not 0"),
-    (lambda: make_method("starc", 31), "at least one cluster of 32 tokens, not 31"),
-    (lambda: make_method("starc", 64, interval=0), "interval between two clusterings must be at least 1 token, not 0"),
-    (lambda: make_method("stark", 64), "did you mean 'starc'"),
-    (lambda: cluster(numbers(1, 4, 8), 5), "clusters must be 1 to the 4 tokens, not 5"),
-    (lambda: make_method("infinigen", 64).choose(numbers(1, 8), numbers(9, 8), np.array([9]), layer=1),
-     "needs the previous layer's attention input"),
-    (lambda: Placement.in_order(5).of(np.array([5])), "token 5 is outside the placement of 5 tokens")])
+@pytest.mark.parametrize(
+    "call, message",
+    [
+        (lambda: make_method("starc", 0), "must be at least 1 tokens, not 0"),
+        (lambda: make_method("starc", 31), "at least one cluster of 32 tokens, not 31"),
+        (
+            lambda: make_method("starc", 64, interval=0),
+            "interval between two clusterings must be at least 1 token, not 0",
+        ),
+        (lambda: make_method("stark", 64), "did you mean 'starc'"),
+        (lambda: cluster(numbers(1, 4, 8), 5), "clusters must be 1 to the 4 tokens, not 5"),
+        (
+            lambda: make_method("infinigen", 64).choose(numbers(1, 8), numbers(9, 8), np.array([9]), layer=1),
+            "needs the previous layer's attention input",
+        ),
+        (lambda: Placement.in_order(5).of(np.array([5])), "token 5 is outside the placement of 5 tokens"),
+    ],
+)
 def test_bad_input_has_one_clear_line(call, message):
     with pytest.raises(ConfigError) as caught:
         call()
@@ -245,7 +258,7 @@ def test_synthetic_keys_have_clumps_and_their_prefix_does_not_depend_on_the_leng
     assert np.array_equal(source.keys(1000)[0], k[0, :1000]) and source.synthetic
     q, ahead = source.queries(2048)
     assert q.shape == ahead.shape == (2, 32)
-    lists = [make_method("top", 512).choose(q[h:h + 1], k[h], np.array([2048])).tokens for h in range(2)]
+    lists = [make_method("top", 512).choose(q[h : h + 1], k[h], np.array([2048])).tokens for h in range(2)]
     near = fetch([Placement.in_order(2048)] * 2, lists, 8).fetched
     assert near < 0.97 * 2048 * (1 - (3 / 4) ** 8)  # a random mask fetches more
 

@@ -20,8 +20,12 @@ FIRST, LAST = 200, 206
 
 def trace(seed=3):
     random = np.random.default_rng(seed)
-    return [[TraceStep(0, context, np.sort(random.permutation(context)[:context // 8]))
-             for context in range(FIRST, LAST + 1)]]
+    return [
+        [
+            TraceStep(0, context, np.sort(random.permutation(context)[: context // 8]))
+            for context in range(FIRST, LAST + 1)
+        ]
+    ]
 
 
 def keys(layers=2):
@@ -47,9 +51,10 @@ def test_a_source_as_a_method_gives_the_tokens_of_its_steps():
             steps.append(source.step(table).active)
         for context in (203, 200, 206):
             assert np.array_equal(tokens_of(method, context), steps[context - FIRST])
-    lists = method.choose(np.zeros((4, 16), np.float32), np.zeros((LAST, 16), np.float32),
-                          np.array([201, 202, 201, 202]), group=2)
-    assert np.array_equal(lists.tokens[lists.first[0]:lists.first[1]], lists.tokens[lists.first[2]:lists.first[3]])
+    lists = method.choose(
+        np.zeros((4, 16), np.float32), np.zeros((LAST, 16), np.float32), np.array([201, 202, 201, 202]), group=2
+    )
+    assert np.array_equal(lists.tokens[lists.first[0] : lists.first[1]], lists.tokens[lists.first[2] : lists.first[3]])
     with pytest.raises(ConfigError, match="^the source of activations has contexts 200 to 206, not 207$"):
         tokens_of(method, 207)
     with pytest.raises(ConfigError, match="must be at least 1 and ascend, not 5 to 4$"):
@@ -60,8 +65,11 @@ def replay():
     return ReplaySource(trace())
 
 
-@pytest.mark.parametrize("make, method, moved", [
-    (DenseSource, make_method("full", 1), False), (replay, Activated(replay, FIRST, LAST), True)], ids=["dense", "replay"])
+@pytest.mark.parametrize(
+    "make, method, moved",
+    [(DenseSource, make_method("full", 1), False), (replay, Activated(replay, FIRST, LAST), True)],
+    ids=["dense", "replay"],
+)
 def test_pam_s_steps_are_the_same_through_a_method(make, method, moved):
     """Times, energies, moves and tokens of every tier, to the last digit."""
     system = load_system("pam")
@@ -72,7 +80,9 @@ def test_pam_s_steps_are_the_same_through_a_method(make, method, moved):
     steps = [direct.step() for _ in range(growth)]
     assert [repr(step) for step in steps] == [repr(through.step()) for _ in range(growth)]
     assert min(steps[-1].tokens) > 0 and (sum(sum(step.moves.values()) for step in steps) > 0) == moved
-    assert np.array_equal(direct.table.tier, through.table.tier) and np.array_equal(direct.table.slot, through.table.slot)
+    assert np.array_equal(direct.table.tier, through.table.tier) and np.array_equal(
+        direct.table.slot, through.table.slot
+    )
     assert np.array_equal(direct.table.importance, through.table.importance)
 
 
@@ -84,7 +94,7 @@ def test_a_method_as_a_source_activates_what_any_head_takes():
     taken = np.zeros(150, int)
     for number, source in enumerate(layers):
         for head in range(2):
-            q = source.queries(150)[0][head:head + 1]
+            q = source.queries(150)[0][head : head + 1]
             taken[method.choose(q, source.keys(150)[head], np.array([150]), layer=number).tokens] += 1
     first = found.active < 160
     assert np.array_equal(found.active[first], np.flatnonzero(taken))

@@ -66,19 +66,29 @@ def test_runs_join_neighbours_and_split_at_rows():
     assert out.commands.tolist() == [[5, 0, 3], [6, 2, 2], [7, 0, 2]]
 
 
-@pytest.mark.parametrize(("key", "value", "message"), [
-    ("budget", 1 << 20, "budget must be in 0..16384, not 1048576"),
-    ("recent", 1 << 20, "slots must be in 0..16384, not 1048"),
-    ("row", 1 << 16, "row must be in 0..")])
+@pytest.mark.parametrize(
+    ("key", "value", "message"),
+    [
+        ("budget", 1 << 20, "budget must be in 0..16384, not 1048576"),
+        ("recent", 1 << 20, "slots must be in 0..16384, not 1048"),
+        ("row", 1 << 16, "row must be in 0.."),
+    ],
+)
 def test_bad_selections(key, value, message):
     selection = Selection(np.zeros(2, np.int64), np.ones(2, np.int64), **{"budget": 4, key: value})
     with pytest.raises(ConfigError, match=re.escape(message)):
         select(StarcSelectConfig(), selection)
 
 
-@pytest.mark.parametrize(("changes", "message"), [
-    ({"clusters": 300}, "clusters must be at most 256"), ({"budget": 1 << 15}, "budget must be at most max_tokens"),
-    ({"budget": 0, "recent": 0}, "must have clusters and a budget"), ({"head_dim": 4000}, "head dimension must be")])
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"clusters": 300}, "clusters must be at most 256"),
+        ({"budget": 1 << 15}, "budget must be at most max_tokens"),
+        ({"budget": 0, "recent": 0}, "must have clusters and a budget"),
+        ({"head_dim": 4000}, "head dimension must be"),
+    ],
+)
 def test_bad_workloads(changes, message):
     with pytest.raises(ConfigError, match=message):
         SelectWorkload(**changes).check(StarcSelectConfig())

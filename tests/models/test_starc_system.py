@@ -18,8 +18,13 @@ from bankside.records import RecordFolder
 MODEL = load_model("llama-7b")
 
 #: A small run: a prompt of 256 tokens, 2 heads of keys, no record.
-SMALL = {"selection.keys.heads": 2, "selection.prompt_tokens": 256, "selection.budget": 64, "selection.steps": 4,
-         "selection.selector": None}
+SMALL = {
+    "selection.keys.heads": 2,
+    "selection.prompt_tokens": 256,
+    "selection.budget": 64,
+    "selection.steps": 4,
+    "selection.selector": None,
+}
 
 
 class NoRecords:
@@ -29,8 +34,15 @@ class NoRecords:
 
 def run(method="starc", *, context=300, batch=4, output_tokens=8, **changes):
     overrides = SMALL | {"selection.method": method} | {key.replace("__", "."): value for key, value in changes.items()}
-    return evaluate("starc", MODEL, context=context, batch=batch, output_tokens=output_tokens, records=NoRecords(),
-                    overrides=overrides)
+    return evaluate(
+        "starc",
+        MODEL,
+        context=context,
+        batch=batch,
+        output_tokens=output_tokens,
+        records=NoRecords(),
+        overrides=overrides,
+    )
 
 
 # All tokens ------------------------------------------------------------------------------------------------------------
@@ -40,15 +52,24 @@ def run(method="starc", *, context=300, batch=4, output_tokens=8, **changes):
 def test_all_tokens_in_units_of_16_are_dgx_attacc_component_by_component(batch):
     """40 requests are 160 heads of a GPU, two rounds and a part of one on each stack."""
     ours = run("full", batch=batch, selection__unit_tokens=16)
-    theirs = evaluate("dgx-attacc", MODEL, context=300, batch=batch, output_tokens=8, records=NoRecords(),
-                      overrides={"base": "dgx-h100"})
+    theirs = evaluate(
+        "dgx-attacc",
+        MODEL,
+        context=300,
+        batch=batch,
+        output_tokens=8,
+        records=NoRecords(),
+        overrides={"base": "dgx-h100"},
+    )
     assert ours.breakdown_ms == theirs.breakdown_ms and ours.energy_breakdown_mj == theirs.energy_breakdown_mj
     assert not ours.more["synthetic"] and ours.more["clustering"] is ours.more["selecting"] is None
 
 
 def test_layers_that_attend_to_all_tokens_count_with_their_share():
     none, some, every = (run(selection__full_layers=count).more["attention_us"] for count in (0, 8, 32))
-    assert some == pytest.approx(0.75 * none + 0.25 * every) and every == pytest.approx(run("full").more["attention_us"])
+    assert some == pytest.approx(0.75 * none + 0.25 * every) and every == pytest.approx(
+        run("full").more["attention_us"]
+    )
 
 
 def test_infinigen_attends_to_all_tokens_in_the_first_layer():
@@ -77,7 +98,10 @@ def test_a_page_of_whole_units_is_fetched_exactly():
 
 def test_recent_tokens_come_on_top_of_the_budget():
     assert [run(context=context, output_tokens=1).more["wanted"] for context in (256 + 128, 256 + 129, 256 + 255)] == [
-        64, 65, 64 + 127]
+        64,
+        65,
+        64 + 127,
+    ]
 
 
 def test_a_context_within_the_prompt_is_a_shorter_prompt():
@@ -87,8 +111,10 @@ def test_a_context_within_the_prompt_is_a_shorter_prompt():
 
 def test_scattered_tokens_cost_more_than_a_sequence_of_as_many():
     """Long enough for several rows."""
-    runs, count = (run("sparq", context=2000, output_tokens=1, selection__reads=kind, selection__budget=256)
-                   for kind in ("runs", "count"))
+    runs, count = (
+        run("sparq", context=2000, output_tokens=1, selection__reads=kind, selection__budget=256)
+        for kind in ("runs", "count")
+    )
     assert runs.more["fetched"] == count.more["fetched"] and runs.more["attention_us"] > count.more["attention_us"]
 
 
@@ -126,7 +152,9 @@ def test_steps_of_real_keys_are_those_of_the_method():
     scores = k[1, :300] @ q[3, 299]
     units = np.unique(np.sort(np.argsort(-scores)[:32]) // 8)
     starts, lengths = found[1].runs[3]
-    assert np.concatenate([np.arange(a, a + n) for a, n in zip(starts, lengths, strict=True)]).tolist() == units.tolist()
+    assert (
+        np.concatenate([np.arange(a, a + n) for a, n in zip(starts, lengths, strict=True)]).tolist() == units.tolist()
+    )
     with pytest.raises(ConfigError, match="text: has 300 tokens, and 301 are needed"):
         select_steps(make_method("top", 32), source, [301], 8)
 
@@ -148,7 +176,7 @@ def test_clustering_is_stated_apart_and_together():
     found = result.more["clustering"]
     assert found["write_bytes"] == 64 << 10 and found["interval_flops"] == 2 * 128 * 4 * 128 * 15
     assert found["prompt_flops"] == 2 * 256 * 8 * 128 * 15
-    heads = 4 * 4 * 32                                                  # requests, heads of a GPU, layers
+    heads = 4 * 4 * 32  # requests, heads of a GPU, layers
     assert found["write_us_per_step"] == pytest.approx(heads * (64 << 10) / 300e9 / 128 * 1e6)
     assert found["us_per_step"] == pytest.approx(found["gpu_us_per_step"] + found["write_us_per_step"])
     assert found["tpot_ms_with"] == pytest.approx(result.tpot_ms + found["us_per_step"] * 1e-3)
@@ -157,8 +185,15 @@ def test_clustering_is_stated_apart_and_together():
 
 def test_the_selecting_unit_has_the_clocks_of_its_record(tmp_path):
     folder = RecordFolder(tmp_path)
-    result = evaluate("starc", MODEL, context=300, batch=4, output_tokens=2, records=folder,
-                      overrides=SMALL | {"selection.selector": "radix"})
+    result = evaluate(
+        "starc",
+        MODEL,
+        context=300,
+        batch=4,
+        output_tokens=2,
+        records=folder,
+        overrides=SMALL | {"selection.selector": "radix"},
+    )
     found = result.more["selecting"]
     record = next(iter(load_prepared(folder).records))
     assert result.records == [record.name] and found["unit"] == "starc-select radix"
@@ -172,8 +207,10 @@ def load_prepared(folder):
     return system
 
 
-@pytest.mark.parametrize("method, vectors", [("full", 0), ("quest", 300 / 8), ("sparq", 75), ("starc", 300 / 32),
-                                             ("infinigen", 300 * 38 / 128), ("top", 300)])
+@pytest.mark.parametrize(
+    "method, vectors",
+    [("full", 0), ("quest", 300 / 8), ("sparq", 75), ("starc", 300 / 32), ("infinigen", 300 * 38 / 128), ("top", 300)],
+)
 def test_vectors_that_scores_need(method, vectors):
     assert make_method(method, 64).scored(300, 128) == pytest.approx(vectors)
 
@@ -181,19 +218,32 @@ def test_vectors_that_scores_need(method, vectors):
 # Errors ----------------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (["--budget", "0"], "selection.budget: input should be greater than or equal to 1, not 0"),
-    (["--budget", "31"], "starc: selection: the budget of starc must be at least one cluster of 32 tokens, not 31"),
-    (["--method", "quest", "--budget", "15"], "starc: selection: the budget of quest must be at least 16 tokens, not 15"),
-    (["--method", "quets"], "starc: selection: unknown method of sparse attention 'quets'; did you mean 'quest'?"),
-    (["--set", "selection.interval=0"], "selection.interval: input should be greater than or equal to 1, not 0"),
-    (["--set", "selection.unit_tokens=4"], "selection.unit_tokens: input should be 8 or 16, not 4"),
-    (["--set", "selection.bugdet=5"], "unknown key 'selection.bugdet'; did you mean 'budget'?"),
-    (["--set", "queries=8"], "queries must be 1, not 8: each query has a selection of its own"),
-    (["--set", "placement=buffer"], "placement buffer needs selection.unit_tokens 16"),
-    (["--method", "quest", "--set", "selection.method=starc"], "--set selection.method and its option can't be combined"),
-    (["--prefill", "64", "--context", "65"], "--prefill P is --context P+1 with a prompt of P tokens; give one of them"),
-    (["--set", "selection.keys.capture=nowhere", "--set", "selection.selector=null"], "nowhere")])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (["--budget", "0"], "selection.budget: input should be greater than or equal to 1, not 0"),
+        (["--budget", "31"], "starc: selection: the budget of starc must be at least one cluster of 32 tokens, not 31"),
+        (
+            ["--method", "quest", "--budget", "15"],
+            "starc: selection: the budget of quest must be at least 16 tokens, not 15",
+        ),
+        (["--method", "quets"], "starc: selection: unknown method of sparse attention 'quets'; did you mean 'quest'?"),
+        (["--set", "selection.interval=0"], "selection.interval: input should be greater than or equal to 1, not 0"),
+        (["--set", "selection.unit_tokens=4"], "selection.unit_tokens: input should be 8 or 16, not 4"),
+        (["--set", "selection.bugdet=5"], "unknown key 'selection.bugdet'; did you mean 'budget'?"),
+        (["--set", "queries=8"], "queries must be 1, not 8: each query has a selection of its own"),
+        (["--set", "placement=buffer"], "placement buffer needs selection.unit_tokens 16"),
+        (
+            ["--method", "quest", "--set", "selection.method=starc"],
+            "--set selection.method and its option can't be combined",
+        ),
+        (
+            ["--prefill", "64", "--context", "65"],
+            "--prefill P is --context P+1 with a prompt of P tokens; give one of them",
+        ),
+        (["--set", "selection.keys.capture=nowhere", "--set", "selection.selector=null"], "nowhere"),
+    ],
+)
 def test_bad_input_gives_one_line(capsys, arguments, message):
     length = [] if "--context" in arguments else ["--context", "64"]
     assert cli.main(["eval", "starc", *arguments, *length]) == 2
@@ -212,10 +262,31 @@ def test_a_model_with_a_window_is_refused(capsys, tmp_path):
 
 
 def test_command(capsys):
-    sets = [text for key, value in SMALL.items() if key not in ("selection.budget", "selection.prompt_tokens")
-            for text in ("--set", f"{key}={json.dumps(value)}")]
-    assert cli.main(["eval", "starc", "--method", "quest", "--budget", "64", "--prefill", "256", "--decode", "4", *sets,
-                     "--json"]) == 0
+    sets = [
+        text
+        for key, value in SMALL.items()
+        if key not in ("selection.budget", "selection.prompt_tokens")
+        for text in ("--set", f"{key}={json.dumps(value)}")
+    ]
+    assert (
+        cli.main(
+            [
+                "eval",
+                "starc",
+                "--method",
+                "quest",
+                "--budget",
+                "64",
+                "--prefill",
+                "256",
+                "--decode",
+                "4",
+                *sets,
+                "--json",
+            ]
+        )
+        == 0
+    )
     result = json.loads(capsys.readouterr().out)
     assert [result[key] for key in ("model", "context", "output_tokens", "prompt_tokens")] == ["llama-7b", 257, 4, 256]
     assert (result["method"], result["budget"], result["clustering"]) == ("quest", 64, None)

@@ -73,7 +73,9 @@ def test_splits_are_systems_of_their_own(name):
     found = system.splits(QWEN)
     assert found and all(type(one) is type(system) and one.tp * one.pp == system.devices for one in found)
     assert [one.tp for one in found] == sorted(one.tp for one in found)
-    assert all(one.description.spec == system.description.spec for one in found) == (system.description.gpus is not None)
+    assert all(one.description.spec == system.description.spec for one in found) == (
+        system.description.gpus is not None
+    )
 
 
 @pytest.mark.parametrize("name", system_names())

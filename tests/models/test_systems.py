@@ -26,8 +26,9 @@ class Records:
 
     def __init__(self, unit_hash=HASH, head_dims=(128,), synth=True, **results):
         self.found = []
-        self.sim, self.synth = ({key: results.get(key, value) for key, value in measured.items()}
-                                for measured in (SIM["pam-pu"], SYNTHESIS))
+        self.sim, self.synth = (
+            {key: results.get(key, value) for key, value in measured.items()} for measured in (SIM["pam-pu"], SYNTHESIS)
+        )
         self.hash, self.head_dims, self.has_synth = unit_hash, head_dims, synth
 
     def find(self, measurement):
@@ -85,8 +86,11 @@ def test_sums(system):
     assert result.throughput_tok_s == pytest.approx(16 / result.tpot_ms * 1e3, rel=1e-12)
     numbers = [value for value in result.energy_breakdown_mj.values() if not isinstance(value, str)]
     assert sum(numbers) == pytest.approx(result.energy_mj_per_token, rel=1e-12) and min(numbers) > 0
-    assert {key for key, value in result.energy_breakdown_mj.items() if isinstance(value, str)} == \
-        {"gpu_static_power", "dram_refresh_and_standby", "host"}
+    assert {key for key, value in result.energy_breakdown_mj.items() if isinstance(value, str)} == {
+        "gpu_static_power",
+        "dram_refresh_and_standby",
+        "host",
+    }
     assert json.loads(json.dumps(result.to_json()))["tpot_ms"] == result.tpot_ms
 
 
@@ -95,7 +99,8 @@ def test_compute_bound_gemm():
     model = load_model("llama-3-8b")
     result = run("gpu-only", model, context=16, batch=8192)
     assert result.breakdown_ms["ffn_up"] == pytest.approx(
-        32 * 2 * 4096 * 4096 * 3584 / (989.4e12 * 0.8) * 1e3, rel=1e-12)
+        32 * 2 * 4096 * 4096 * 3584 / (989.4e12 * 0.8) * 1e3, rel=1e-12
+    )
 
 
 # One decode step in the AttAcc simulator (github.com/scale-snu/attacc_simulator, run with an empty cache), 8 GPUs,
@@ -277,8 +282,9 @@ def test_uneven_batches():
     three, two = run("gpu-only", batch=6), run("gpu-only", batch=4)
     five = run("gpu-only", batch=5)
     assert five.tpot_ms == three.tpot_ms and five.parallelism["micro_batch"] == 3
-    assert five.energy_mj_per_token * 5 == pytest.approx(three.energy_mj_per_token * 3 + two.energy_mj_per_token * 2,
-                                                        rel=1e-12)
+    assert five.energy_mj_per_token * 5 == pytest.approx(
+        three.energy_mj_per_token * 3 + two.energy_mj_per_token * 2, rel=1e-12
+    )
 
 
 def test_speed(least_s):
@@ -310,8 +316,11 @@ def test_capacity_by_hand():
 def test_largest_batch_is_the_largest(system):
     most = run(system).capacity.largest_batch
     assert run(system, batch=most).batch == most
-    with pytest.raises(ConfigError, match=rf"needs \d+ bytes \([\d.]+ GiB\) on the fullest device, 85899345920 \(80\.0 "
-                                          rf"GiB\) are available; the largest batch that fits is {most}$"):
+    with pytest.raises(
+        ConfigError,
+        match=rf"needs \d+ bytes \([\d.]+ GiB\) on the fullest device, 85899345920 \(80\.0 "
+        rf"GiB\) are available; the largest batch that fits is {most}$",
+    ):
         run(system, batch=most + 1)
 
 
@@ -334,11 +343,14 @@ def test_model_or_context_that_never_fits():
 def test_missing_records_say_how_to_make_them():
     with pytest.raises(MissingRecord) as error:
         run(records=NoRecords())
-    assert error.value.commands == ("bankside sim pam-pu --preset pam-hbm --head-dim 128",
-                                    "bankside synth pam-pu --preset pam-hbm")
+    assert error.value.commands == (
+        "bankside sim pam-pu --preset pam-hbm --head-dim 128",
+        "bankside synth pam-pu --preset pam-hbm",
+    )
     assert str(error.value) == (
         "pam-hbm-only with llama-3-70b: no measurement yet; run `bankside sim pam-pu --preset pam-hbm --head-dim 128` "
-        "and `bankside synth pam-pu --preset pam-hbm`, or give --measure")
+        "and `bankside synth pam-pu --preset pam-hbm`, or give --measure"
+    )
     with pytest.raises(MissingRecord) as error:
         run(records=Records(synth=False))
     assert error.value.commands == ("bankside synth pam-pu --preset pam-hbm",)
@@ -351,8 +363,10 @@ def test_records_are_looked_up_by_configuration_and_named():
     """Conditions are exact: the head dimension of the model, else the unit's defaults; the built-in library."""
     records = Records()
     result = run(records=records)
-    asked = [Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], head_dim=128),
-             Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"])]
+    asked = [
+        Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], head_dim=128),
+        Measurement.of("synth", "pam-pu", PRESETS["pam-hbm"]),
+    ]
     assert records.found[:2] == asked
     assert result.records == [records.find(one).name for one in asked]
     assert [name.rsplit("-", 1)[0] for name in result.records] == [f"pam-pu-{HASH}-{kind}" for kind in ("sim", "synth")]
@@ -365,8 +379,9 @@ def test_too_large_a_batch_is_told_before_a_missing_record():
         run(batch=100_000, records=NoRecords())
 
 
-@pytest.mark.parametrize("key, value", [("beats_per_clock", 0), ("area_ge", "70k"), ("softmax_gap_cycles", -1),
-                                        ("fmax_mhz", None)])
+@pytest.mark.parametrize(
+    "key, value", [("beats_per_clock", 0), ("area_ge", "70k"), ("softmax_gap_cycles", -1), ("fmax_mhz", None)]
+)
 def test_records_must_make_sense(key, value):
     with pytest.raises(ConfigError, match=rf"^record pam-pu-[^ ]+: {key}: [^;]+, not {value!r}; measure again$"):
         run(records=Records(**{key: value}))
@@ -375,8 +390,10 @@ def test_records_must_make_sense(key, value):
 def test_clock_that_is_not_met_is_told_not_scaled():
     result = run(records=Records(fmax_mhz=500.0))
     assert not result.unit["meets_clock"] and result.tpot_ms == run().tpot_ms
-    assert ("the unit reaches 500 MHz as synthesised, below its target of 666 MHz; results take the target for granted (at "
-            "500 MHz a burst would take 3 memory cycles, the memory gives one every 6)") in result.notes
+    assert (
+        "the unit reaches 500 MHz as synthesised, below its target of 666 MHz; results take the target for granted (at "
+        "500 MHz a burst would take 3 memory cycles, the memory gives one every 6)"
+    ) in result.notes
 
 
 def test_clock_that_is_not_met_in_its_own_process_is_told():
@@ -388,7 +405,7 @@ def test_clock_that_is_not_met_in_its_own_process_is_told():
     assert result.unit["meets_clock"] and own["verdict"] == "misses"
     note = next(note for note in result.notes if note.startswith("the unit reaches 700 MHz as synthesised, above its"))
     assert own["sentence"] in note and own["fmax_mhz"][0] == pytest.approx(1e3 / 1.512)
-    assert run().unit["process"] is None        # a record without FO4
+    assert run().unit["process"] is None  # a record without FO4
 
 
 def test_reduction_units_have_their_measured_area():
@@ -399,7 +416,9 @@ def test_reduction_units_have_their_measured_area():
         def find(self, measurement):
             if measurement != reducer:
                 return super().find(measurement)
-            return Record.of(measurement, made_from={}, verilog="", results=SYNTHESIS | {"area_ge": 140_000.0}, tools={})
+            return Record.of(
+                measurement, made_from={}, verilog="", results=SYNTHESIS | {"area_ge": 140_000.0}, tools={}
+            )
 
     result, before = run(records=Both()), run()
     assert np.array(result.area.with_other_percent) == pytest.approx(np.array(result.area.die_percent) * 1.5)
@@ -430,11 +449,38 @@ def test_die_area_by_hand():
 
 
 def test_built_in_systems():
-    assert system_names() == ["accelerate", "aimx-pim", "attacc", "cent", "cxl-pnm", "deepspeed-zero", "dgx-attacc",
-                              "dgx-cpu", "dgx-h100", "dgx", "flexgen", "gpu-a100-pcie", "gpu-a100", "gpu-aimx-pim",
-                              "gpu-gddr-8", "gpu-gddr", "gpu-h100-pcie", "gpu-hbm", "gpu-lol-pim", "gpu-only", "inf2",
-                              "l-pim", "lol-pim", "ls-pim", "neupims-npu", "neupims", "pam-hbm-only", "pam",
-                              "starc", "vllm-offload"]
+    assert system_names() == [
+        "accelerate",
+        "aimx-pim",
+        "attacc",
+        "cent",
+        "cxl-pnm",
+        "deepspeed-zero",
+        "dgx-attacc",
+        "dgx-cpu",
+        "dgx-h100",
+        "dgx",
+        "flexgen",
+        "gpu-a100-pcie",
+        "gpu-a100",
+        "gpu-aimx-pim",
+        "gpu-gddr-8",
+        "gpu-gddr",
+        "gpu-h100-pcie",
+        "gpu-hbm",
+        "gpu-lol-pim",
+        "gpu-only",
+        "inf2",
+        "l-pim",
+        "lol-pim",
+        "ls-pim",
+        "neupims-npu",
+        "neupims",
+        "pam-hbm-only",
+        "pam",
+        "starc",
+        "vllm-offload",
+    ]
     for name in system_names():
         assert load_system(name).name == name and load_system(name.upper()).name == name
         assert load_system(FILES[name]).name == name
@@ -442,16 +488,23 @@ def test_built_in_systems():
         load_system("gpu-olny")
 
 
-@pytest.mark.parametrize("old, new, message", [
-    ("kind: gpu", "kind: gpus", r":1: unknown kind 'gpus'; did you mean 'gpu'\?"),
-    ("kind: gpu\n", "", r": missing key 'kind' \(valid: attacc, cent, cxl-pnm, gpu, gpu-cpu, gpu-offload, inf2, lol-pim, "),
-    ("  count: 8", "  cuont: 8", r":5: unknown key 'gpu\.cuont'; did you mean 'count'\?"),
-    ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
-    ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),
-    ("  tensor: 4", "  tensor: 5", r"^mine: tensor 5 times pipeline 2 must be the 8 GPUs$"),
-    ("  stack_gib: 16", "  stack_gib: 16\n  stack_gib: 16", r":29: key 'stack_gib' appears twice$"),
-    ("kind: gpu", "kind: [", r": not valid YAML: "),
-])
+@pytest.mark.parametrize(
+    "old, new, message",
+    [
+        ("kind: gpu", "kind: gpus", r":1: unknown kind 'gpus'; did you mean 'gpu'\?"),
+        (
+            "kind: gpu\n",
+            "",
+            r": missing key 'kind' \(valid: attacc, cent, cxl-pnm, gpu, gpu-cpu, gpu-offload, inf2, lol-pim, ",
+        ),
+        ("  count: 8", "  cuont: 8", r":5: unknown key 'gpu\.cuont'; did you mean 'count'\?"),
+        ("  count: 8", "  count: eight", r":5: gpu\.count: input should be a valid integer, not 'eight'$"),
+        ("  peak_tflops: 989.4", "  peak_tflops: -1", r":6: gpu\.peak_tflops: input should be greater than 0, not -1$"),
+        ("  tensor: 4", "  tensor: 5", r"^mine: tensor 5 times pipeline 2 must be the 8 GPUs$"),
+        ("  stack_gib: 16", "  stack_gib: 16\n  stack_gib: 16", r":29: key 'stack_gib' appears twice$"),
+        ("kind: gpu", "kind: [", r": not valid YAML: "),
+    ],
+)
 def test_wrong_files_are_told_with_line(tmp_path, old, new, message):
     text = FILES["gpu-only"].read_text()
     assert old in text
@@ -464,8 +517,11 @@ def test_wrong_files_are_told_with_line(tmp_path, old, new, message):
 
 def test_numbers_need_a_source(tmp_path):
     path = tmp_path / "mine.yaml"
-    path.write_text("\n".join(line for line in FILES["gpu-only"].read_text().splitlines()
-                              if not line.startswith("  source: PAM Table 1")))
+    path.write_text(
+        "\n".join(
+            line for line in FILES["gpu-only"].read_text().splitlines() if not line.startswith("  source: PAM Table 1")
+        )
+    )
     with pytest.raises(ConfigError, match=r"missing key 'memory\.source'$"):
         load_system(path)
 
@@ -473,7 +529,8 @@ def test_numbers_need_a_source(tmp_path):
 def test_own_system_on_own_base(tmp_path):
     """A new system is one file; its base may be a file beside it."""
     (tmp_path / "four.yaml").write_text(
-        FILES["gpu-only"].read_text().replace("count: 8", "count: 4").replace("pipeline: 2", "pipeline: 1"))
+        FILES["gpu-only"].read_text().replace("count: 8", "count: 4").replace("pipeline: 2", "pipeline: 1")
+    )
     path = tmp_path / "mine.yaml"
     path.write_text(FILES["pam-hbm-only"].read_text().replace("base: gpu-only", "base: four.yaml"))
     result = run(path)
@@ -482,28 +539,43 @@ def test_own_system_on_own_base(tmp_path):
         run(path, overrides={"base.memory.stack_gib": 24})
 
 
-@pytest.mark.parametrize("overrides, message", [
-    ({"parallelism.tensr": 8}, r"unknown key 'parallelism\.tensr'"),
-    ({"parallelism.tensor": 8}, r"^gpu-only: tensor 8 times pipeline 2 must be the 8 GPUs$|^pam-hbm-only: tensor 8"),
-    ({"description.x": 1}, r"override 'description\.x': 'description' is a plain value, not a group$"),
-])
+@pytest.mark.parametrize(
+    "overrides, message",
+    [
+        ({"parallelism.tensr": 8}, r"unknown key 'parallelism\.tensr'"),
+        (
+            {"parallelism.tensor": 8},
+            r"^gpu-only: tensor 8 times pipeline 2 must be the 8 GPUs$|^pam-hbm-only: tensor 8",
+        ),
+        ({"description.x": 1}, r"override 'description\.x': 'description' is a plain value, not a group$"),
+    ],
+)
 @pytest.mark.parametrize("system", ["gpu-only", "pam-hbm-only"])
 def test_wrong_overrides(system, overrides, message):
     with pytest.raises(ConfigError, match=message):
         load_system(system, overrides)
 
 
-@pytest.mark.parametrize("arguments, message", [
-    (dict(batch=0), r"^batch must be a whole number in 1\.\.16777216, not 0$"),
-    (dict(context=0), r"^context must be a whole number in 1\.\.1073741824, not 0$"),
-    (dict(output_tokens=1.5), r"^output tokens must be a whole number in 1\.\.1048576, not 1\.5$"),
-    (dict(batch=True), r"^batch must be a whole number"),
-    (dict(model=LLAMA.model_copy(update={"dtype": "float32"})), r"takes fp16 \(2 bytes\), llama-3-70b has float32"),
-    (dict(model=LLAMA.model_copy(update={"head_dim": 100})), r"^head dimension must be a multiple of 16"),
-    (dict(model=LLAMA.model_copy(update={"layers": 1})), r"^pipeline parallelism of 2 exceeds the model's 1 layers$"),
-    (dict(overrides={"unit.preset": "pam-hmb"}), r"unknown preset of pam-pu 'pam-hmb'; did you mean 'pam-hbm'\?"),
-    (dict(overrides={"unit.settings": {"lanez": 8}}), r"unit\.settings: unknown key 'lanez'; did you mean 'lanes'\?"),
-])
+@pytest.mark.parametrize(
+    "arguments, message",
+    [
+        (dict(batch=0), r"^batch must be a whole number in 1\.\.16777216, not 0$"),
+        (dict(context=0), r"^context must be a whole number in 1\.\.1073741824, not 0$"),
+        (dict(output_tokens=1.5), r"^output tokens must be a whole number in 1\.\.1048576, not 1\.5$"),
+        (dict(batch=True), r"^batch must be a whole number"),
+        (dict(model=LLAMA.model_copy(update={"dtype": "float32"})), r"takes fp16 \(2 bytes\), llama-3-70b has float32"),
+        (dict(model=LLAMA.model_copy(update={"head_dim": 100})), r"^head dimension must be a multiple of 16"),
+        (
+            dict(model=LLAMA.model_copy(update={"layers": 1})),
+            r"^pipeline parallelism of 2 exceeds the model's 1 layers$",
+        ),
+        (dict(overrides={"unit.preset": "pam-hmb"}), r"unknown preset of pam-pu 'pam-hmb'; did you mean 'pam-hbm'\?"),
+        (
+            dict(overrides={"unit.settings": {"lanez": 8}}),
+            r"unit\.settings: unknown key 'lanez'; did you mean 'lanes'\?",
+        ),
+    ],
+)
 def test_wrong_arguments(arguments, message):
     with pytest.raises(ConfigError, match=message):
         run(**arguments)

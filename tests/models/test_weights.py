@@ -101,8 +101,9 @@ def shard(folder, index=True):
         save({name: tensors[name] for name in part}, folder / file)
     if index:
         save({"other": np.zeros(1, np.float16)}, folder / "model.safetensors")
-        (folder / "model.safetensors.index.json").write_text(json.dumps(
-            {"metadata": {}, "weight_map": {name: file for file, part in parts.items() for name in part}}))
+        (folder / "model.safetensors.index.json").write_text(
+            json.dumps({"metadata": {}, "weight_map": {name: file for file, part in parts.items() for name in part}})
+        )
     else:
         (folder / "model.safetensors").unlink()
     return parts
@@ -120,7 +121,9 @@ def test_several_files(folder, index):
 
 def test_tensors_that_exporters_store_besides_are_left_out(folder):
     embedding = load(folder / "model.safetensors")["model.embed_tokens.weight"]
-    change(folder, **{"lm_head.weight": embedding, "model.layers.0.self_attn.rotary_emb.inv_freq": np.ones(8, np.float16)})
+    change(
+        folder, **{"lm_head.weight": embedding, "model.layers.0.self_attn.rotary_emb.inv_freq": np.ones(8, np.float16)}
+    )
     assert "lm_head.weight" not in read_model(folder).tensors
 
 
@@ -128,7 +131,9 @@ def test_biases_of_qwen2_and_norms_of_qwen3(folder):
     rng = np.random.default_rng(1)
 
     def add(name, size):
-        change(folder, **{f"model.layers.{n}.self_attn.{name}": rng.normal(size=size).astype(np.float16) for n in range(2)})
+        change(
+            folder, **{f"model.layers.{n}.self_attn.{name}": rng.normal(size=size).astype(np.float16) for n in range(2)}
+        )
 
     change_config(folder, model_type="qwen2")
     names = [f"model.layers.0.self_attn.{name}_proj.bias" for name in "qk"]
@@ -165,8 +170,13 @@ def test_rotary_frequencies(folder):
 
 def test_rotary_frequencies_of_llama_3_1(folder):
     """Computed here as the method is described: by the wave length of each pair, one after another."""
-    rule = {"rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0, "high_freq_factor": 4.0,
-            "original_max_position_embeddings": 512}
+    rule = {
+        "rope_type": "llama3",
+        "factor": 8.0,
+        "low_freq_factor": 1.0,
+        "high_freq_factor": 4.0,
+        "original_max_position_embeddings": 512,
+    }
     change_config(folder, rope_scaling=rule, rope_theta=10_000.0)
     expected = []
     for pair in range(8):
@@ -185,43 +195,65 @@ def test_rotary_frequencies_of_llama_3_1(folder):
     assert kept[0] == 1 and np.isclose(kept[-1], 1 / 8) and any(0.13 < share < 0.99 for share in kept)
 
 
-@pytest.mark.parametrize(("values", "text"), [
-    ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, "F/config.json: unknown rope_type 'yarn'"),
-    ({"rope_scaling": {"type": "linear"}}, "F/config.json: factor must be a positive number, not null"),
-    ({"rope_scaling": [4]}, "F/config.json: rope_scaling must be a mapping, not [4]"),
-    ({"rope_theta": -1}, "F/config.json: rope_theta must be a positive number, not -1"),
-    ({"rms_norm_eps": "small"}, 'F/config.json: rms_norm_eps must be a positive number, not "small"'),
-    ({"rms_norm_eps": True}, "F/config.json: rms_norm_eps must be a positive number, not true"),
-    ({"rope_scaling": {"rope_type": "llama3", "factor": 8, "low_freq_factor": 4, "high_freq_factor": 4,
-                       "original_max_position_embeddings": 512}},
-     "F/config.json: high_freq_factor 4 must be above low_freq_factor 4"),
-    ({"hidden_act": "gelu"}, "F/config.json: hidden_act 'gelu' can't be decoded (valid: silu)"),
-    ({"model_type": "gemma"}, "unknown model_type 'gemma'"),
-    ({"head_dim": 15}, "F/config.json: head_dim 15 must be even for rotary positions"),
-    ({"vocab_size": 200}, "tensor model.embed_tokens.weight has shape 256x64; config.json asks for 200x64"),
-    ({"num_hidden_layers": 3},
-     "F: the weights don't match config.json: 9 missing (model.layers.2.input_layernorm.weight, "),
-    ({"num_hidden_layers": 1}, "F: the weights don't match config.json: 9 too many ("),
-    ({"tie_word_embeddings": False}, "F: the weights don't match config.json: 1 missing (lm_head.weight)"),
-])
+@pytest.mark.parametrize(
+    ("values", "text"),
+    [
+        ({"rope_scaling": {"type": "yarn", "factor": 4.0}}, "F/config.json: unknown rope_type 'yarn'"),
+        ({"rope_scaling": {"type": "linear"}}, "F/config.json: factor must be a positive number, not null"),
+        ({"rope_scaling": [4]}, "F/config.json: rope_scaling must be a mapping, not [4]"),
+        ({"rope_theta": -1}, "F/config.json: rope_theta must be a positive number, not -1"),
+        ({"rms_norm_eps": "small"}, 'F/config.json: rms_norm_eps must be a positive number, not "small"'),
+        ({"rms_norm_eps": True}, "F/config.json: rms_norm_eps must be a positive number, not true"),
+        (
+            {
+                "rope_scaling": {
+                    "rope_type": "llama3",
+                    "factor": 8,
+                    "low_freq_factor": 4,
+                    "high_freq_factor": 4,
+                    "original_max_position_embeddings": 512,
+                }
+            },
+            "F/config.json: high_freq_factor 4 must be above low_freq_factor 4",
+        ),
+        ({"hidden_act": "gelu"}, "F/config.json: hidden_act 'gelu' can't be decoded (valid: silu)"),
+        ({"model_type": "gemma"}, "unknown model_type 'gemma'"),
+        ({"head_dim": 15}, "F/config.json: head_dim 15 must be even for rotary positions"),
+        ({"vocab_size": 200}, "tensor model.embed_tokens.weight has shape 256x64; config.json asks for 200x64"),
+        (
+            {"num_hidden_layers": 3},
+            "F: the weights don't match config.json: 9 missing (model.layers.2.input_layernorm.weight, ",
+        ),
+        ({"num_hidden_layers": 1}, "F: the weights don't match config.json: 9 too many ("),
+        ({"tie_word_embeddings": False}, "F: the weights don't match config.json: 1 missing (lm_head.weight)"),
+    ],
+)
 def test_values_of_config_json(folder, values, text):
     change_config(folder, **values)
     assert text in message(folder)
 
 
 def test_an_architecture_that_can_not_be_decoded(tmp_path):
-    (tmp_path / "config.json").write_text(json.dumps(
-        {"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 128, "vocab_size": 256}))
-    assert message(tmp_path) == "F/config.json: architecture 'gpt2' can't be decoded (valid: llama, mistral, qwen2, qwen3)"
+    (tmp_path / "config.json").write_text(
+        json.dumps(
+            {"model_type": "gpt2", "n_embd": 64, "n_head": 4, "n_layer": 2, "n_positions": 128, "vocab_size": 256}
+        )
+    )
+    assert (
+        message(tmp_path) == "F/config.json: architecture 'gpt2' can't be decoded (valid: llama, mistral, qwen2, qwen3)"
+    )
 
 
 # Files ---------------------------------------------------------------------------------------------------------------
 
 
 def test_folders_that_are_none(folder):
-    assert message(folder, "no") == "F/no: a model is a folder with config.json and *.safetensors; there is no such folder"
-    assert message(folder, "config.json") == ("F/config.json: a model is a folder with config.json and *.safetensors; "
-                                               "this is a file")
+    assert (
+        message(folder, "no") == "F/no: a model is a folder with config.json and *.safetensors; there is no such folder"
+    )
+    assert message(folder, "config.json") == (
+        "F/config.json: a model is a folder with config.json and *.safetensors; this is a file"
+    )
 
 
 def test_files_that_are_not_there(folder):
@@ -234,8 +266,9 @@ def test_files_that_are_not_there(folder):
     assert message(folder) == "F: no config.json; a model is a folder with config.json and *.safetensors"
 
 
-@pytest.mark.parametrize("content", [b"", b"version https://git-lfs.github.com/spec/v1\n", b"\xff" * 64],
-                         ids=["empty", "pointer", "noise"])
+@pytest.mark.parametrize(
+    "content", [b"", b"version https://git-lfs.github.com/spec/v1\n", b"\xff" * 64], ids=["empty", "pointer", "noise"]
+)
 def test_files_that_hold_no_weights(folder, content):
     (folder / "model.safetensors").write_bytes(content)
     assert message(folder).startswith("F/model.safetensors: not a safetensors file: ")
@@ -255,8 +288,9 @@ def test_indexes_that_do_not_fit(folder):
     assert message(folder) == f"F: no file {last}, which model.safetensors.index.json names"
     for wrong in ({}, {"weight_map": {}}, {"weight_map": {"a": 1}}, {"weight_map": {"a": "../a.safetensors"}}, []):
         index.write_text(json.dumps(wrong))
-        assert message(folder) == ("F/model.safetensors.index.json: 'weight_map' must give the file in this folder of each "
-                                   "tensor")
+        assert message(folder) == (
+            "F/model.safetensors.index.json: 'weight_map' must give the file in this folder of each tensor"
+        )
     index.write_text("{")
     assert message(folder).startswith("F/model.safetensors.index.json:")
 
@@ -276,8 +310,10 @@ def test_missing_and_superfluous_tensors(folder):
     assert message(folder) == f"F: the weights don't match config.json: 1 missing ({QUERY}); 1 too many (surplus)"
 
 
-@pytest.mark.parametrize(("tensor", "shape"), [(np.ones((32, 64), np.float16), "32x64"), (np.ones(64, np.float16), "64"),
-                                               (np.ones((), np.float16), "scalar")])
+@pytest.mark.parametrize(
+    ("tensor", "shape"),
+    [(np.ones((32, 64), np.float16), "32x64"), (np.ones(64, np.float16), "64"), (np.ones((), np.float16), "scalar")],
+)
 def test_a_misshapen_tensor(folder, tensor, shape):
     change(folder, **{QUERY: tensor})
     assert message(folder) == f"F/model.safetensors: tensor {QUERY} has shape {shape}; config.json asks for 64x64"
@@ -288,13 +324,18 @@ def test_elements_of_another_kind(folder):
     assert message(folder) == f"F/model.safetensors: tensor {NORM} has elements I8 (valid: F16, BF16, F32, F64)"
 
 
-@pytest.mark.parametrize(("bad", "text"), [
-    ([np.nan], "1 element that is no finite float32 number"), ([np.inf], "1 element that is no finite float32 number"),
-    ([-np.inf, np.nan], "2 elements that are no finite float32 number"),
-    ([1e300], "1 element that is no finite float32 number")])
+@pytest.mark.parametrize(
+    ("bad", "text"),
+    [
+        ([np.nan], "1 element that is no finite float32 number"),
+        ([np.inf], "1 element that is no finite float32 number"),
+        ([-np.inf, np.nan], "2 elements that are no finite float32 number"),
+        ([1e300], "1 element that is no finite float32 number"),
+    ],
+)
 def test_numbers_that_are_not_finite(folder, bad, text):
     values = np.ones(64)
-    values[3:3 + len(bad)] = bad
+    values[3 : 3 + len(bad)] = bad
     change(folder, **{NORM: values})
     assert message(folder) == f"F/model.safetensors: tensor {NORM} has {text}"
 

@@ -34,8 +34,9 @@ def test_means_and_ranges_are_the_stated_ones(name):
     spec, w = load_workload(name), draw(name, 40_000, seed=2)
     assert len(spec.source) > 20 and w.synthetic == spec.synthetic and w.timed == (spec.arrivals is not None)
     for what, length, values in (("input", spec.input, w.prompt), ("output", spec.output, w.output)):
-        low, high = ((length.points[0][1], length.points[-1][1]) if isinstance(length, Quantiles) else
-                     (length.low, length.high))
+        low, high = (
+            (length.points[0][1], length.points[-1][1]) if isinstance(length, Quantiles) else (length.low, length.high)
+        )
         assert round(low) <= values.min() <= values.max() <= round(high)
         if hasattr(length, "mean"):
             measured = isinstance(length, Quantiles)
@@ -54,7 +55,9 @@ def test_quantiles_come_back():
             assert np.quantile(values, share) == pytest.approx(tokens, rel=0.1, abs=2)
 
 
-@pytest.mark.parametrize("mean, sd, low, high", [(300, 0.9, 4, 2048), (5, 2, 1, 6), (2000, 0.1, 4, 2048), (10, 3, 9, 5000)])
+@pytest.mark.parametrize(
+    "mean, sd, low, high", [(300, 0.9, 4, 2048), (5, 2, 1, 6), (2000, 0.1, 4, 2048), (10, 3, 9, 5000)]
+)
 def test_a_cut_log_normal_has_its_mean(mean, sd, low, high):
     spec = LogNormal(kind="lognormal", mean=mean, ln_sd=sd, low=low, high=high)
     values = sample_lengths(spec, 200_000, np.random.default_rng(1))
@@ -90,16 +93,19 @@ def test_regular_arrivals():
     assert arrival_times(3, ArrivalSpec(rate=4, cv=0)).tolist() == [0.25, 0.5, 0.75]
 
 
-@pytest.mark.parametrize("text, message", [
-    ("input: {kind: quantiles, mean: 3, points: [[0, 1], [0.5, 4]]}", "must begin at share 0 and end at share 1"),
-    ("input: {kind: quantiles, mean: 3, points: [[0, 5], [1, 4]]}", "tokens must not shrink"),
-    ("input: {kind: quantiles, mean: 3, points: [[0, 1], [0, 2], [1, 4]]}", "shares must grow"),
-    ("input: {kind: uniform, low: 5, high: 5}", "low 5 must be less than high 5"),
-    ("input: {kind: lognormal, mean: 50, ln_sd: 1, low: 1, high: 40}", "mean 50 must be between"),
-    ("input: {kind: beta, mean: 5, sd: 5, low: 1, high: 9}", "sd 5 must be less than 4"),
-    ("input: {kind: fixed, tokens: 0}", "greater than or equal to 1"),
-    ("input: {kind: zipf}", "input"),
-])
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        ("input: {kind: quantiles, mean: 3, points: [[0, 1], [0.5, 4]]}", "must begin at share 0 and end at share 1"),
+        ("input: {kind: quantiles, mean: 3, points: [[0, 5], [1, 4]]}", "tokens must not shrink"),
+        ("input: {kind: quantiles, mean: 3, points: [[0, 1], [0, 2], [1, 4]]}", "shares must grow"),
+        ("input: {kind: uniform, low: 5, high: 5}", "low 5 must be less than high 5"),
+        ("input: {kind: lognormal, mean: 50, ln_sd: 1, low: 1, high: 40}", "mean 50 must be between"),
+        ("input: {kind: beta, mean: 5, sd: 5, low: 1, high: 9}", "sd 5 must be less than 4"),
+        ("input: {kind: fixed, tokens: 0}", "greater than or equal to 1"),
+        ("input: {kind: zipf}", "input"),
+    ],
+)
 def test_descriptions_that_are_wrong(text, message):
     text = f"description: d\nsynthetic: true\nsource: s\noutput: {{kind: fixed, tokens: 1}}\n{text}\n"
     document, lines = parse(text, "w.yaml")
@@ -117,8 +123,11 @@ def test_unknown_workload():
 
 # Files -------------------------------------------------------------------------------------------------------------------
 
-rows = st.lists(st.tuples(st.integers(0, 10**15), st.integers(1, 1 << 24), st.integers(1, 1 << 24), st.integers(0, 31)),
-                min_size=1, max_size=20)
+rows = st.lists(
+    st.tuples(st.integers(0, 10**15), st.integers(1, 1 << 24), st.integers(1, 1 << 24), st.integers(0, 31)),
+    min_size=1,
+    max_size=20,
+)
 
 
 @settings(max_examples=60)
@@ -165,41 +174,65 @@ def test_what_files_of_the_simulators_look_like(tmp_path):
     assert read_requests(path, limit=1).output.tolist() == [8]
 
 
-@pytest.mark.parametrize("text, line, message", [
-    ('{"input_toks": 1, "output_toks": 1}\n{"input_toks": 1', 2, "not valid JSON"),
-    ('{"input_toks": 1, "output_toks": 1}\n\n[1]\n', 3, "a request is an object"),
-    ('{"input_toks": 1, "output_tokens": 1}', 1, "no key 'output_toks'; found input_toks, output_tokens"),
-    ('{"input_toks": 1.5, "output_toks": 1}', 1, "input_toks must be a whole number, not '1.5'"),
-    ('{"input_toks": true, "output_toks": 1}', 1, "input_toks must be a whole number, not 'true'"),
-    ('{"input_toks": 0, "output_toks": 1}', 1, "input tokens must be 1 to 16777216, not 0"),
-    ('{"input_toks": 1, "output_toks": 0}', 1, "output tokens must be 1 to"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": -4}', 1, "arrival_time_ns must not be negative, not -4"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e40}', 1, "arrival_time_ns must be a number, not"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": NaN}', 1, "NaN is not a number of JSON"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 4}\n{"input_toks": 1, "output_toks": 1}', 2, "or none"),
-    ('{"input_toks": 1' + "0" * 400 + ', "output_toks": 1}', 1, "input_toks must be a whole number, not '1000"),
-    ('{"input_toks": 1' + "0" * 5000 + ', "output_toks": 1}', 1, "not valid JSON"),
-    ('{"input_toks": "1", "output_toks": 1}', 1, "input_toks must be a whole number"),
-    ("[" * 100_000, 1, "of no known format"),
-    ('{"a": ' * 100_000, 1, "not valid JSON"),
-    ('{"session_id": 1, "sub_requests": []}', 1, "sessions of sub_requests are not supported"),
-    ("arrived_at,num_prefill_tokens\n1,2\n", 1, "no column 'num_decode_tokens' in the header; found 'arrived_at', 'num_"),
-    ('"num_prefill_tokens,' + "x" * 5000 + "\n1,2\n", 1, r"found 'num_prefill_tokens,x+\.\.\.'$"),
-    ("arrived_at,num_prefill_tokens,num_decode_tokens\n1,2\n", 2, "2 columns, the header has 3"),
-    ("arrived_at,num_prefill_tokens,num_decode_tokens\n1,2,3\nx,2,3", 3, "arrived_at must be a number of seconds, not 'x'"),
-    ("arrived_at,num_prefill_tokens,num_decode_tokens\ninf,2,3", 2, "arrived_at must be a number"),
-    ("arrived_at,num_prefill_tokens,num_decode_tokens\n-2,2,3", 2, "arrived_at must not be negative"),
-    ("arrived_at,num_prefill_tokens,num_decode_tokens\n-1,2,3", 2, "arrived_at must not be negative"),
-    ("seq_len,ch_idx\n12,one\n", 2, "ch_idx must be a whole number, not 'one'"),
-    ("seq_len,ch_idx\n12,-1\n", 2, "ch_idx must not be negative"),
-    ("seq_len,ch_idx\n0,1\n", 2, "input tokens must be 1 to"),
-    ("1\t2\n3 4\n", 2, "a line is input tokens, a tab, output tokens, not '3 4'"),
-    ("1\t2\n3\t-1\n", 2, "output tokens must be 1 to"),
-    ("1\t2\n3\t99999999999999999999\n", 2, "output tokens must be a whole number"),
-    ("hello\n", 1, "of no known format: 'hello' .valid: jsonl, vidur, neupims, tsv"),
-    ("\n\n1\t2\n\xff\n", 4, "not UTF-8 text"),
-    ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e17}', 1, "arrival must be 0 to 4e.06 seconds, not 1e.08"),
-], ids=lambda value: repr(value)[:60])
+@pytest.mark.parametrize(
+    "text, line, message",
+    [
+        ('{"input_toks": 1, "output_toks": 1}\n{"input_toks": 1', 2, "not valid JSON"),
+        ('{"input_toks": 1, "output_toks": 1}\n\n[1]\n', 3, "a request is an object"),
+        ('{"input_toks": 1, "output_tokens": 1}', 1, "no key 'output_toks'; found input_toks, output_tokens"),
+        ('{"input_toks": 1.5, "output_toks": 1}', 1, "input_toks must be a whole number, not '1.5'"),
+        ('{"input_toks": true, "output_toks": 1}', 1, "input_toks must be a whole number, not 'true'"),
+        ('{"input_toks": 0, "output_toks": 1}', 1, "input tokens must be 1 to 16777216, not 0"),
+        ('{"input_toks": 1, "output_toks": 0}', 1, "output tokens must be 1 to"),
+        (
+            '{"input_toks": 1, "output_toks": 1, "arrival_time_ns": -4}',
+            1,
+            "arrival_time_ns must not be negative, not -4",
+        ),
+        ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e40}', 1, "arrival_time_ns must be a number, not"),
+        ('{"input_toks": 1, "output_toks": 1, "arrival_time_ns": NaN}', 1, "NaN is not a number of JSON"),
+        (
+            '{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 4}\n{"input_toks": 1, "output_toks": 1}',
+            2,
+            "or none",
+        ),
+        ('{"input_toks": 1' + "0" * 400 + ', "output_toks": 1}', 1, "input_toks must be a whole number, not '1000"),
+        ('{"input_toks": 1' + "0" * 5000 + ', "output_toks": 1}', 1, "not valid JSON"),
+        ('{"input_toks": "1", "output_toks": 1}', 1, "input_toks must be a whole number"),
+        ("[" * 100_000, 1, "of no known format"),
+        ('{"a": ' * 100_000, 1, "not valid JSON"),
+        ('{"session_id": 1, "sub_requests": []}', 1, "sessions of sub_requests are not supported"),
+        (
+            "arrived_at,num_prefill_tokens\n1,2\n",
+            1,
+            "no column 'num_decode_tokens' in the header; found 'arrived_at', 'num_",
+        ),
+        ('"num_prefill_tokens,' + "x" * 5000 + "\n1,2\n", 1, r"found 'num_prefill_tokens,x+\.\.\.'$"),
+        ("arrived_at,num_prefill_tokens,num_decode_tokens\n1,2\n", 2, "2 columns, the header has 3"),
+        (
+            "arrived_at,num_prefill_tokens,num_decode_tokens\n1,2,3\nx,2,3",
+            3,
+            "arrived_at must be a number of seconds, not 'x'",
+        ),
+        ("arrived_at,num_prefill_tokens,num_decode_tokens\ninf,2,3", 2, "arrived_at must be a number"),
+        ("arrived_at,num_prefill_tokens,num_decode_tokens\n-2,2,3", 2, "arrived_at must not be negative"),
+        ("arrived_at,num_prefill_tokens,num_decode_tokens\n-1,2,3", 2, "arrived_at must not be negative"),
+        ("seq_len,ch_idx\n12,one\n", 2, "ch_idx must be a whole number, not 'one'"),
+        ("seq_len,ch_idx\n12,-1\n", 2, "ch_idx must not be negative"),
+        ("seq_len,ch_idx\n0,1\n", 2, "input tokens must be 1 to"),
+        ("1\t2\n3 4\n", 2, "a line is input tokens, a tab, output tokens, not '3 4'"),
+        ("1\t2\n3\t-1\n", 2, "output tokens must be 1 to"),
+        ("1\t2\n3\t99999999999999999999\n", 2, "output tokens must be a whole number"),
+        ("hello\n", 1, "of no known format: 'hello' .valid: jsonl, vidur, neupims, tsv"),
+        ("\n\n1\t2\n\xff\n", 4, "not UTF-8 text"),
+        (
+            '{"input_toks": 1, "output_toks": 1, "arrival_time_ns": 1e17}',
+            1,
+            "arrival must be 0 to 4e.06 seconds, not 1e.08",
+        ),
+    ],
+    ids=lambda value: repr(value)[:60],
+)
 def test_a_broken_line_is_told_by_its_number(tmp_path, text, line, message):
     path = tmp_path / "requests"
     path.write_bytes(text.encode("latin-1"))

@@ -75,7 +75,7 @@ class Module:
         found = {}
         for node in self.tree.body:
             if isinstance(node, ast.ImportFrom) and node.level:
-                module = ".".join([*package[:len(package) + 1 - node.level], *filter(None, [node.module])])
+                module = ".".join([*package[: len(package) + 1 - node.level], *filter(None, [node.module])])
                 found |= {name.asname or name.name: (module, name.name) for name in node.names}
         return found
 
@@ -87,7 +87,9 @@ class Module:
     @cached_property
     def summaries(self) -> dict[str, str]:
         """First paragraph of the docstring of each class and function."""
-        return {node.name: _summary(node) for node in self.tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+        return {
+            node.name: _summary(node) for node in self.tree.body if isinstance(node, ast.ClassDef | ast.FunctionDef)
+        }
 
     def walk(self) -> Iterator[Module]:
         """The module, and the modules and packages in it."""
@@ -114,8 +116,14 @@ def modules(folder: Path, name: str = "") -> Module:
 
 def api_navigation(package: Module) -> list[Any]:
     """Page of a package, then the pages in it by name."""
-    return [package.page, *({part.short: api_navigation(part) if part.is_package else part.page}
-                            for part in package.parts if part.has_page)]
+    return [
+        package.page,
+        *(
+            {part.short: api_navigation(part) if part.is_package else part.page}
+            for part in package.parts
+            if part.has_page
+        ),
+    ]
 
 
 def api_pages(package: Module) -> Iterator[tuple[str, str]]:
@@ -131,8 +139,11 @@ def _page(module: Module, known: dict[str, Module]) -> str:
     linked = {name: row for name in module.exports if (row := _row(module, name, known))}
     own = [name for name in module.exports if name not in linked]
     folder = posixpath.dirname(module.page)
-    parts = [(f"[`{part.short}`]({posixpath.relpath(part.page, folder)})", part.summary)
-             for part in module.parts if part.has_page]
+    parts = [
+        (f"[`{part.short}`]({posixpath.relpath(part.page, folder)})", part.summary)
+        for part in module.parts
+        if part.has_page
+    ]
     return f"""\
 ---
 title: {module.name}

@@ -30,8 +30,9 @@ class Docstrings(griffe.Extension):
             for target in statement.targets if isinstance(statement, ast.Assign) else []:
                 for name in target.elts if isinstance(target, ast.Tuple) else [target]:
                     if isinstance(name, ast.Name) and name.id not in mod.members:
-                        mod.set_member(name.id, griffe.Attribute(name.id, lineno=statement.lineno,
-                                                                 endlineno=statement.end_lineno))
+                        mod.set_member(
+                            name.id, griffe.Attribute(name.id, lineno=statement.lineno, endlineno=statement.end_lineno)
+                        )
 
     def on_package(self, *, pkg: griffe.Module, loader: griffe.GriffeLoader, **_: Any) -> None:
         self._complete(pkg, loader)
@@ -71,6 +72,7 @@ def _describe(attribute: griffe.Attribute, source: list[str]) -> None:
 
 def _translate(obj: Any, loader: griffe.GriffeLoader) -> None:
     """Put the docstring of an object into Markdown with links."""
+
     def link(target: str, shown: str) -> str:
         path = _path(obj, target.lstrip("~"), loader)
         return f'<autoref identifier="{path}" optional>`{shown}`</autoref>' if path else f"`{shown}`"
@@ -87,8 +89,12 @@ def _hide(cls: griffe.Class) -> None:
 
     Methods of protocols are left out too, unless they have documentation.
     """
-    described = {item.name for section in (cls.docstring.parsed if cls.docstring else [])
-                 if section.kind is griffe.DocstringSectionKind.attributes for item in section.value}
+    described = {
+        item.name
+        for section in (cls.docstring.parsed if cls.docstring else [])
+        if section.kind is griffe.DocstringSectionKind.attributes
+        for item in section.value
+    }
     methods = [range(method.lineno or 0, (method.endlineno or 0) + 1) for method in cls.functions.values()]
     for name, member in cls.members.items():
         if member.is_alias or member.docstring or name == "__init__":
@@ -104,7 +110,7 @@ def _path(obj: Any, target: str, loader: griffe.GriffeLoader) -> str | None:
         levels = len(target) - len(target.lstrip("."))
         parents = obj.module.path.split(".")
         above = levels - 1 if obj.module.is_init_module else levels
-        path = ".".join([*parents[:len(parents) - above], target.lstrip(".")])
+        path = ".".join([*parents[: len(parents) - above], target.lstrip(".")])
     else:
         first, _, rest = target.partition(".")
         path = target

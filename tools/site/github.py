@@ -11,16 +11,22 @@ __all__ = ["links", "python_markdown", "relink"]
 _FENCE = re.compile(r" *(`{3,}|~{3,})")
 
 #: Code in blocks, and in spans that end in their paragraph.
-_CODE = re.compile(r"""
+_CODE = re.compile(
+    r"""
     ^\ *(?P<fence>`{3,}|~{3,}) .*? ^\ *(?P=fence)[`~]*\ *$
   | (?<!`)(?P<span>`+)(?!`) (?:(?!\n\ *\n).)+? (?<!`)(?P=span)(?!`)
-    """, re.DOTALL | re.MULTILINE | re.VERBOSE)
+    """,
+    re.DOTALL | re.MULTILINE | re.VERBOSE,
+)
 
 #: A link or an image. Its text may hold images.
-_LINK = re.compile(r"""
+_LINK = re.compile(
+    r"""
     (?P<image>!?) \[ (?P<text>(?:[^\[\]]|!?\[[^\[\]]*\])*) \]
     \( (?P<target>[^()\s]+) (?P<title>\s+"[^"]*")? \)
-    """, re.VERBOSE)
+    """,
+    re.VERBOSE,
+)
 
 _ITEM = re.compile(r"([-*+]|\d{1,9}[.)]) +(?=\S)")
 
@@ -113,7 +119,7 @@ def _lists(lines: list[str]) -> Iterator[str]:
             yield "    " * len(open_items) + line[indent:]
             open_items.append(item.end())
         else:
-            yield line and "    " * len(open_items) + line[min(indent, column):]
+            yield line and "    " * len(open_items) + line[min(indent, column) :]
         if found := _FENCE.match(line):
             fence = "" if fence and found[1].startswith(fence) else fence or found[1]
         before = line.strip()

@@ -62,6 +62,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str | None:
 
 def on_page_content(html: str, **_: Any) -> str:
     """Marks what keeps a width in tables on a narrow screen: sentences, and names that lines do not end in."""
+
     def cell(found: re.Match[str]) -> str:
         tag, text = found["tag"], found["text"]
         kind = ' class="sentence"' if len(re.sub(r"<[^>]+>", "", text)) > _MOST[tag] else ""

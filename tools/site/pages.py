@@ -138,5 +138,7 @@ def navigation(existing: Iterable[str], root: Path) -> list[dict[str, Any]]:
         raise ValueError(f"a page must be in one section, not in several: {', '.join(twice)}")
     if missing := sorted(there - set(listed)):
         raise ValueError(f"every page must be in a section of {Path(__file__).relative_to(root)}: {', '.join(missing)}")
-    return [{section: [{title: place(page, root)} for page, title in pages.items() if page in there]}
-            for section, pages in SECTIONS.items()]
+    return [
+        {section: [{title: place(page, root)} for page, title in pages.items() if page in there]}
+        for section, pages in SECTIONS.items()
+    ]

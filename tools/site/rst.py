@@ -22,6 +22,7 @@ def markdown(text: str, link: Callable[[str, str], str] | None = None) -> str:
     link : callable
         Markdown for a role, from its target and from the name that a reader sees. By default that name is shown as code.
     """
+
     def role(found: re.Match[str]) -> str:
         shown = _label(found)
         return link(found["target"], shown) if link and not found["role"].startswith("py") else f"`{shown}`"
@@ -68,5 +69,7 @@ def _section(name: str, body: str, link: Callable[[str, str], str] | None) -> st
     lines = body.rstrip().splitlines()
     if name in ("Returns", "Yields") and not any(line.startswith(" ") for line in lines):
         lines = [" :", *(f"    {line}" for line in lines)]
-    lines = [markdown(line, link) if line.startswith(" ") else _ROLE.sub(_label, line).replace("`", "") for line in lines]
+    lines = [
+        markdown(line, link) if line.startswith(" ") else _ROLE.sub(_label, line).replace("`", "") for line in lines
+    ]
     return "\n".join([name, "-" * len(name), *lines])

@@ -22,6 +22,8 @@ def vexriscv():
     Its authors leave inputs of the caches open that nothing reads, and write shifts that are wider than their targets.
     """
     text = (Path(__file__).parent / "VexRiscv_FullCfu.v").read_text(encoding="utf-8")
-    note = ("VexRiscv (VexRiscv_FullCfu.v of pythondata-cpu-vexriscv 1.0.1.post407). MIT License.\n"
-            "Copyright (c) 2016 Spinal HDL contributors. The licence's full text is in gen/cent/vexriscv/LICENSE.")
+    note = (
+        "VexRiscv (VexRiscv_FullCfu.v of pythondata-cpu-vexriscv 1.0.1.post407). MIT License.\n"
+        "Copyright (c) 2016 Spinal HDL contributors. The licence's full text is in gen/cent/vexriscv/LICENSE."
+    )
     return ForeignVerilog(text, note, waived=("UNDRIVEN", "WIDTHTRUNC"))

@@ -169,20 +169,23 @@ class BlockFile:
         if not flag:
             self.note = "the system has no direct I/O, so writes go through the page cache"
             return
-        tried = aligned_buffer(2 * granularity)[granularity:].data      # memory is aligned no better in a store
+        tried = aligned_buffer(2 * granularity)[granularity:].data  # memory is aligned no better in a store
         os.preadv(self._file, [tried], place)
         handle = None
         try:
-            handle = os.open(f"/proc/self/fd/{self._file}",
-                             (os.O_RDWR if writable else os.O_RDONLY) | flag | os.O_CLOEXEC)
+            handle = os.open(
+                f"/proc/self/fd/{self._file}", (os.O_RDWR if writable else os.O_RDONLY) | flag | os.O_CLOEXEC
+            )
             os.preadv(handle, [tried], place)
             if writable:
                 os.pwritev(handle, [tried], place)
         except OSError as error:
             if handle is not None:
                 os.close(handle)
-            self.note = (f"the file system takes no direct I/O of {granularity} B ({reason(error)}), so writes go through "
-                         "the page cache")
+            self.note = (
+                f"the file system takes no direct I/O of {granularity} B ({reason(error)}), so writes go through "
+                "the page cache"
+            )
             return
         self._buffered, self._file, self.note = self._file, handle, None
 

@@ -34,11 +34,12 @@ VERSION = 1
 FREE = 0xFFFFFFFF
 
 #: Record of an extent.
-RECORD = np.dtype([("request", "<u4"), ("head", "<u4"), ("part", "<u4"), ("rows", "<u4"), ("key_crc", "<u4"),
-                   ("value_crc", "<u4")])
+RECORD = np.dtype(
+    [("request", "<u4"), ("head", "<u4"), ("part", "<u4"), ("rows", "<u4"), ("key_crc", "<u4"), ("value_crc", "<u4")]
+)
 
 _HEADER = struct.Struct("<8sI7IQQ")
-_BLOCK = struct.Struct("<8sQIIQ")     # magic, identity, block, records, commit
+_BLOCK = struct.Struct("<8sQIIQ")  # magic, identity, block, records, commit
 _BLOCK_MAGIC = b"BKSDINDX"
 _CRC = struct.Struct("<I")
 
@@ -79,27 +80,39 @@ class Geometry:
     extents: int = 64
 
     def __post_init__(self) -> None:
-        for name, least, most in (("head_dim", 1, 1 << 16), ("interval", 1, 1 << 20), ("extent_tokens", 1, 1 << 30),
-                                  ("extents", 1, MOST_EXTENTS)):
+        for name, least, most in (
+            ("head_dim", 1, 1 << 16),
+            ("interval", 1, 1 << 20),
+            ("extent_tokens", 1, 1 << 30),
+            ("extents", 1, MOST_EXTENTS),
+        ):
             value = getattr(self, name)
             if not least <= value <= most:
                 raise StoreError(f"{name} must be {least} to {most}, not {value}")
         if self.element_bytes not in (1, 2, 4):
             raise StoreError(f"element_bytes must be 1, 2 or 4, not {self.element_bytes}")
         if not 512 <= self.granularity_bytes <= 65536 or self.granularity_bytes & (self.granularity_bytes - 1):
-            raise StoreError(f"granularity_bytes must be a power of two from 512 to 65536, not {self.granularity_bytes}")
+            raise StoreError(
+                f"granularity_bytes must be a power of two from 512 to 65536, not {self.granularity_bytes}"
+            )
         written = f"interval {self.interval} x {self.row_bytes} B = {self.interval * self.row_bytes} B"
         if self.interval * self.row_bytes < self.granularity_bytes:
-            raise StoreError(f"{written} is below the {self.granularity_bytes} B of a direct write; the smallest interval "
-                             f"is {self.granule_rows}")
+            raise StoreError(
+                f"{written} is below the {self.granularity_bytes} B of a direct write; the smallest interval "
+                f"is {self.granule_rows}"
+            )
         if self.interval % self.granule_rows:
             near = self.interval // self.granule_rows * self.granule_rows
             valid = " or ".join(str(one) for one in (near, near + self.granule_rows) if one)
-            raise StoreError(f"{written} is no multiple of the {self.granularity_bytes} B of a direct write; the interval "
-                             f"must be a multiple of {self.granule_rows}, such as {valid}")
+            raise StoreError(
+                f"{written} is no multiple of the {self.granularity_bytes} B of a direct write; the interval "
+                f"must be a multiple of {self.granule_rows}, such as {valid}"
+            )
         if self.extent_tokens % self.granule_rows:
-            raise StoreError(f"extent_tokens must be a multiple of {self.granule_rows}, so that every row lies in whole "
-                             f"granules, not {self.extent_tokens}")
+            raise StoreError(
+                f"extent_tokens must be a multiple of {self.granule_rows}, so that every row lies in whole "
+                f"granules, not {self.extent_tokens}"
+            )
         if self.file_bytes > MOST_BYTES:
             raise StoreError(f"{self.extents} extents of {self.extent_bytes} B make a file of more than {MOST_BYTES} B")
 
@@ -169,8 +182,9 @@ class Geometry:
 
     def header(self, identity: int) -> bytes:
         """The header's bytes without padding."""
-        body = _HEADER.pack(MAGIC, VERSION, HEADER_BYTES, *(getattr(self, one.name) for one in fields(self)), identity,
-                            self.file_bytes)
+        body = _HEADER.pack(
+            MAGIC, VERSION, HEADER_BYTES, *(getattr(self, one.name) for one in fields(self)), identity, self.file_bytes
+        )
         return body + _CRC.pack(zlib.crc32(body))
 
     def empty_index(self) -> np.ndarray:
@@ -192,14 +206,14 @@ def read_header(data: bytes, size: int, path: str) -> tuple[Geometry, int]:
     :exc:`StoreError`
         If this is no spill file, another version, damaged, or cut.
     """
-    if not data or data[:len(MAGIC)] != MAGIC[:len(data)]:
+    if not data or data[: len(MAGIC)] != MAGIC[: len(data)]:
         raise StoreError(f"{path}: is no spill file of Bankside")
     if len(data) < HEADER_USED:
         raise StoreError(f"{path}: is cut: it ends in its header, after {len(data)} bytes")
     _, version, header_bytes, *numbers, identity, file_bytes = _HEADER.unpack_from(data)
     if version != VERSION:
         raise StoreError(f"{path}: has version {version} of the format; this Bankside reads version {VERSION}")
-    if _CRC.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[:_HEADER.size]):
+    if _CRC.unpack_from(data, _HEADER.size)[0] != zlib.crc32(data[: _HEADER.size]):
         raise StoreError(f"{path}: its header is damaged: the checksum is wrong")
     try:
         geometry = Geometry(*numbers)
@@ -210,8 +224,10 @@ def read_header(data: bytes, size: int, path: str) -> tuple[Geometry, int]:
     if size < file_bytes:
         raise StoreError(f"{path}: is cut: it has {size} of {file_bytes} bytes")
     if size > file_bytes:
-        raise StoreError(f"{path}: has {size - file_bytes} bytes behind the last extent; a spill file of this geometry has "
-                         f"{file_bytes}")
+        raise StoreError(
+            f"{path}: has {size - file_bytes} bytes behind the last extent; a spill file of this geometry has "
+            f"{file_bytes}"
+        )
     return geometry, identity
 
 
@@ -224,7 +240,7 @@ def index_block(geometry: Geometry, identity: int, block: int, commit: int, reco
 
 def _read_block(geometry: Geometry, identity: int, block: int, data: bytes) -> tuple[int, np.ndarray] | None:
     """Commit number and records of a copy of a block; None if it is not whole."""
-    if _CRC.unpack_from(data, len(data) - _CRC.size)[0] != zlib.crc32(data[:-_CRC.size]):
+    if _CRC.unpack_from(data, len(data) - _CRC.size)[0] != zlib.crc32(data[: -_CRC.size]):
         return None
     magic, owner, number, count, commit = _BLOCK.unpack_from(data)
     mine = geometry.records_of(block)
@@ -233,7 +249,9 @@ def _read_block(geometry: Geometry, identity: int, block: int, data: bytes) -> t
     return commit, np.frombuffer(data, RECORD, count, _BLOCK.size)
 
 
-def read_index(geometry: Geometry, identity: int, copies: tuple[bytes, bytes], path: str) -> tuple[np.ndarray, np.ndarray]:
+def read_index(
+    geometry: Geometry, identity: int, copies: tuple[bytes, bytes], path: str
+) -> tuple[np.ndarray, np.ndarray]:
     """Records of all extents, and the number of the last commit of every block.
 
     Raises
@@ -244,7 +262,7 @@ def read_index(geometry: Geometry, identity: int, copies: tuple[bytes, bytes], p
     records, commits = geometry.empty_index(), np.zeros(geometry.index_blocks, np.int64)
     step = geometry.granularity_bytes
     for block in range(geometry.index_blocks):
-        found = [_read_block(geometry, identity, block, copy[block * step:(block + 1) * step]) for copy in copies]
+        found = [_read_block(geometry, identity, block, copy[block * step : (block + 1) * step]) for copy in copies]
         whole = [(one, copy) for copy, one in enumerate(found) if one is not None]
         if not whole:
             raise StoreError(f"{path}: block {block} of its index is damaged in both copies")
@@ -254,10 +272,16 @@ def read_index(geometry: Geometry, identity: int, copies: tuple[bytes, bytes], p
         records[geometry.records_of(block)], commits[block] = mine, commit
     owned = records["request"] != FREE
     rows = records["rows"]
-    wrong = owned & ((rows > geometry.extent_tokens) | (rows % geometry.granule_rows != 0) | (rows == 0)
-                     | (records["part"] >= geometry.extents)) | ~owned & (rows != 0)
+    wrong = owned & (
+        (rows > geometry.extent_tokens)
+        | (rows % geometry.granule_rows != 0)
+        | (rows == 0)
+        | (records["part"] >= geometry.extents)
+    ) | ~owned & (rows != 0)
     if wrong.any():
-        raise StoreError(f"{path}: its index is damaged: the record of extent {int(np.argmax(wrong))} is no possible one")
+        raise StoreError(
+            f"{path}: its index is damaged: the record of extent {int(np.argmax(wrong))} is no possible one"
+        )
     owners = records[owned][["request", "head", "part"]]
     unique, count = np.unique(owners, return_counts=True)
     if len(unique) != len(owners):

@@ -43,7 +43,7 @@ Key = tuple[int, int]
 
 class _State(enum.Enum):
     FILLING = enum.auto()
-    READY = enum.auto()         # full, or its write failed
+    READY = enum.auto()  # full, or its write failed
     FLYING = enum.auto()
     WRITTEN = enum.auto()
     COMMITTING = enum.auto()
@@ -55,11 +55,11 @@ class _Segment:
 
     start: int
     room: int
-    memory: np.ndarray                      # uint8, (2, at least room * row_bytes)
+    memory: np.ndarray  # uint8, (2, at least room * row_bytes)
     rows: int = 0
     state: _State = _State.FILLING
-    again: bool = False                     # the drive may have lost the write that is under way
-    crc: tuple[int, int] | None = None      # of the rows of its extent up to its end
+    again: bool = False  # the drive may have lost the write that is under way
+    crc: tuple[int, int] | None = None  # of the rows of its extent up to its end
 
 
 class _Array:
@@ -72,7 +72,7 @@ class _Array:
         self.extents: list[int] = []
         self.released = self.tokens = 0
         self.segments: deque[_Segment] = deque()
-        self.crc = 0, 0     # of the rows of the last extent that were submitted
+        self.crc = 0, 0  # of the rows of the last extent that were submitted
 
     def waiting(self) -> bool:
         """Whether rows are on their way to the file."""
@@ -137,15 +137,24 @@ class KvStore:
         If the file is no spill file, cut or damaged; and from every call if the file can't be read or written.
     """
 
-    def __init__(self, file: File, *, sync: bool = False, slots: int = 2, ahead_bytes: int = 1 << 26,
-                 group: int | None = None, pool: Pool | None = None, writable: bool = True) -> None:
+    def __init__(
+        self,
+        file: File,
+        *,
+        sync: bool = False,
+        slots: int = 2,
+        ahead_bytes: int = 1 << 26,
+        group: int | None = None,
+        pool: Pool | None = None,
+        writable: bool = True,
+    ) -> None:
         self.ahead_bytes = ahead_bytes
         self.file, self.sync, self.slots, self.writable = file, sync, slots, writable
         self.statistics = Statistics()
         if slots < 1:
             raise StoreError(f"slots must be at least 1, not {slots}")
         size = file.size()
-        head = aligned_buffer(4096)[:min(4096, size)]
+        head = aligned_buffer(4096)[: min(4096, size)]
         read_exactly(file, head.data, 0)
         self.geometry, self._identity = read_header(head[:HEADER_USED].tobytes(), size, file.path)
         g = self.geometry
@@ -161,10 +170,10 @@ class KvStore:
         self._free = sorted(set(range(g.extents)) - owned, reverse=True)
         self._group = group
         self._flying = 0
-        self._written: dict[_Array, int] = {}       # arrays with written segments, and their number
-        self._unnamed = 0                           # all written segments that no commit covers
-        self._dirty: dict[_Array, None] = {}        # arrays with segments that failed
-        self._stale: set[int] = set()               # blocks of the index whose last write failed
+        self._written: dict[_Array, int] = {}  # arrays with written segments, and their number
+        self._unnamed = 0  # all written segments that no commit covers
+        self._dirty: dict[_Array, None] = {}  # arrays with segments that failed
+        self._stale: set[int] = set()  # blocks of the index whose last write failed
         self._committing: tuple[dict[_Array, int], np.ndarray, list[int]] | None = None
         self._held = 0
         self._buffers: list[np.ndarray] = []
@@ -194,7 +203,7 @@ class KvStore:
             blocks = aligned_buffer(g.index_blocks * step)
             for block in range(g.index_blocks):
                 data = index_block(g, identity, block, copy, empty[g.records_of(block)])
-                blocks[block * step:(block + 1) * step] = np.frombuffer(data, np.uint8)
+                blocks[block * step : (block + 1) * step] = np.frombuffer(data, np.uint8)
             write_exactly(file, blocks.data, g.block_place(0, copy), step)
         head = aligned_buffer(g.first_block)
         head[:HEADER_USED] = np.frombuffer(g.header(identity), np.uint8)
@@ -262,8 +271,13 @@ class KvStore:
         """Rows of a request and head whose writes have not finished. Only the host buffer can give them to an accelerator.
         It also holds rows that are in the file and wait for the index."""
         array = self._arrays.get((request, head))
-        return 0 if array is None else sum(
-            segment.rows for segment in array.segments if segment.state not in (_State.WRITTEN, _State.COMMITTING))
+        return (
+            0
+            if array is None
+            else sum(
+                segment.rows for segment in array.segments if segment.state not in (_State.WRITTEN, _State.COMMITTING)
+            )
+        )
 
     def free_extents(self) -> int:
         """Extents that no request and head has."""
@@ -272,8 +286,11 @@ class KvStore:
     def buffered(self) -> dict[Key, tuple[int, np.ndarray]]:
         """The host buffer: for each request and head its first row that is not released, and a copy of all rows from there
         on."""
-        return {key: (array.released, self._host_rows(array, array.released, array.tokens))
-                for key, array in sorted(self._arrays.items()) if array.tokens > array.released}
+        return {
+            key: (array.released, self._host_rows(array, array.released, array.tokens))
+            for key, array in sorted(self._arrays.items())
+            if array.tokens > array.released
+        }
 
     # ---- Rows ---------------------------------------------------------------------------------------------------------
 
@@ -293,8 +310,12 @@ class KvStore:
         g = self.geometry
         self._require_open()
         self._check_key(request, head)
-        if not isinstance(rows, np.ndarray) or rows.ndim != 3 or rows.shape[::2] != (2, g.head_dim) \
-                or rows.dtype.itemsize != g.element_bytes:
+        if (
+            not isinstance(rows, np.ndarray)
+            or rows.ndim != 3
+            or rows.shape[::2] != (2, g.head_dim)
+            or rows.dtype.itemsize != g.element_bytes
+        ):
             given = f"{rows.dtype}{list(rows.shape)}" if isinstance(rows, np.ndarray) else type(rows).__name__
             raise StoreError(f"rows must be 2 x tokens x {g.head_dim} elements of {g.element_bytes} B, not {given}")
         self.poll()
@@ -314,7 +335,7 @@ class KvStore:
                 segment = self._segment(array, count - done)
             part = min(segment.room - segment.rows, count - done)
             at, source = segment.rows * g.row_bytes, done * g.row_bytes
-            segment.memory[:, at:at + part * g.row_bytes] = bits[:, source:source + part * g.row_bytes]
+            segment.memory[:, at : at + part * g.row_bytes] = bits[:, source : source + part * g.row_bytes]
             segment.rows += part
             array.tokens += part
             done += part
@@ -398,12 +419,16 @@ class KvStore:
         for (request, head), (start, rows) in sorted(buffered.items()):
             held = self.tokens(request, head)
             if held < start:
-                raise StoreError(f"{self.file.path}: rows {held} to {start} of request {request}, head {head} are neither "
-                                 "in the file nor in the host buffer")
+                raise StoreError(
+                    f"{self.file.path}: rows {held} to {start} of request {request}, head {head} are neither "
+                    "in the file nor in the host buffer"
+                )
             both = min(held - start, rows.shape[1])
             if both and not np.array_equal(self.read(request, head, start, start + both), rows[:, :both]):
-                raise StoreError(f"{self.file.path}: rows {start} to {start + both} of request {request}, head {head} "
-                                 "differ between the file and the host buffer")
+                raise StoreError(
+                    f"{self.file.path}: rows {start} to {start + both} of request {request}, head {head} "
+                    "differ between the file and the host buffer"
+                )
             self.append(request, head, rows[:, both:])
 
     # ---- Spilling -----------------------------------------------------------------------------------------------------
@@ -424,7 +449,7 @@ class KvStore:
                 if rest:
                     segment = self._segment(array, rest, last.start + whole)
                     at = whole * g.row_bytes
-                    segment.memory[:, :rest * g.row_bytes] = memory[:, at:at + rest * g.row_bytes]
+                    segment.memory[:, : rest * g.row_bytes] = memory[:, at : at + rest * g.row_bytes]
                     segment.rows = rest
             self._submit(array)
 
@@ -475,7 +500,9 @@ class KvStore:
     def __enter__(self) -> KvStore:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None and not self._closed:
             self.close()
         self._end()
@@ -495,8 +522,10 @@ class KvStore:
                 rows = self._file_rows(array, first, last)
                 for kind, name in enumerate(("key", "value")):
                     if zlib.crc32(rows[kind].tobytes()) != self._records[extent][f"{name}_crc"]:
-                        raise StoreError(f"{self.file.path}: {name}s {first} to {last} of request {request}, head {head} "
-                                         "are damaged: the checksum is wrong")
+                        raise StoreError(
+                            f"{self.file.path}: {name}s {first} to {last} of request {request}, head {head} "
+                            "are damaged: the checksum is wrong"
+                        )
         return sum(array.released for array in self._arrays.values())
 
     # ---- Parts --------------------------------------------------------------------------------------------------------
@@ -517,9 +546,11 @@ class KvStore:
         need = -(-tokens // self.geometry.extent_tokens) - len(array.extents)
         if need > len(self._free):
             request, head = array.key
-            raise StoreError(f"{self.file.path}: is full: request {request}, head {head} needs {need} extents of "
-                             f"{self.geometry.extent_tokens} tokens, and {len(self._free)} of {self.geometry.extents} are "
-                             "free")
+            raise StoreError(
+                f"{self.file.path}: is full: request {request}, head {head} needs {need} extents of "
+                f"{self.geometry.extent_tokens} tokens, and {len(self._free)} of {self.geometry.extents} are "
+                "free"
+            )
         if take:
             array.extents += [self._free.pop() for _ in range(need)]
 
@@ -576,12 +607,16 @@ class KvStore:
             size = segment.rows * g.row_bytes
             if segment.crc is None:
                 before = array.crc if row else (0, 0)
-                segment.crc = array.crc = (zlib.crc32(segment.memory[0, :size].data, before[0]),
-                                           zlib.crc32(segment.memory[1, :size].data, before[1]))
+                segment.crc = array.crc = (
+                    zlib.crc32(segment.memory[0, :size].data, before[0]),
+                    zlib.crc32(segment.memory[1, :size].data, before[1]),
+                )
             segment.state = _State.FLYING
             self._flying += 1
-            self._pool.submit((array, segment), self._writer([(segment.memory[kind, :size].data, g.place(extent, kind, row))
-                                                              for kind in range(2)]))
+            self._pool.submit(
+                (array, segment),
+                self._writer([(segment.memory[kind, :size].data, g.place(extent, kind, row)) for kind in range(2)]),
+            )
 
     def _writer(self, parts: list[tuple[memoryview, int]]) -> Callable[[], int]:
         file, granularity = self.file, self.geometry.granularity_bytes
@@ -659,8 +694,10 @@ class KvStore:
         writes = []
         for number, block in enumerate(blocks):
             commit = int(self._commits[block]) + 1
-            piece = memory[number * step:(number + 1) * step]
-            piece[:] = np.frombuffer(index_block(g, self._identity, block, commit, records[g.records_of(block)]), np.uint8)
+            piece = memory[number * step : (number + 1) * step]
+            piece[:] = np.frombuffer(
+                index_block(g, self._identity, block, commit, records[g.records_of(block)]), np.uint8
+            )
             writes.append((piece.data, g.block_place(block, commit % 2)))
         write, file, sync = self._writer(writes), self.file, self.sync
 
@@ -751,11 +788,11 @@ class KvStore:
         out = np.empty((2, (stop - start) * g.row_bytes), np.uint8)
         if self._scratch.size < last - first:
             self._scratch = aligned_buffer(last - first)
-        scratch = self._scratch[:last - first]
+        scratch = self._scratch[: last - first]
         at = row * g.row_bytes - first
         for kind in range(2):
             read_exactly(self.file, scratch.data, g.place(extent, kind) + first)
-            out[kind] = scratch[at:at + out.shape[1]]
+            out[kind] = scratch[at : at + out.shape[1]]
         return out.view(g.dtype).reshape(2, stop - start, g.head_dim)
 
     def _host_rows(self, array: _Array, start: int, stop: int) -> np.ndarray:
@@ -765,6 +802,7 @@ class KvStore:
         for segment in array.segments:
             first, last = max(start, segment.start), min(stop, segment.start + segment.rows)
             if first < last:
-                out[:, (first - start) * g.row_bytes:(last - start) * g.row_bytes] = segment.memory[
-                    :, (first - segment.start) * g.row_bytes:(last - segment.start) * g.row_bytes]
+                out[:, (first - start) * g.row_bytes : (last - start) * g.row_bytes] = segment.memory[
+                    :, (first - segment.start) * g.row_bytes : (last - segment.start) * g.row_bytes
+                ]
         return out.view(g.dtype).reshape(2, stop - start, g.head_dim)

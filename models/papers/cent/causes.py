@@ -12,19 +12,21 @@ from .table import NAMES, Configuration, system_of
 __all__ = ["CAUSES", "Cause", "causes"]
 
 #: The causes in words, in their order.
-CAUSES = {"bank_timing": "constraints of each bank, and the window of four activations",
-          "refresh": "refresh",
-          "mended": "the generator's three slips mended",
-          "own_inputs": "an input for each block of a device",
-          "own_keys": "keys on the device that attends",
-          "lookup": "the embedding is looked up",
-          "whole_blocks": "whole blocks in a stage",
-          "spread_output": "output matrix on all devices, which stop for it",
-          "links": "lanes and latency of the paper, hops between stages only",
-          "residuals": "sums of residuals in the units near memory",
-          "measured": "measured clocks of the units near memory",
-          "ports": "measured latency and pace of ports and switch",
-          "all_standby": "standby of all channels and all devices"}
+CAUSES = {
+    "bank_timing": "constraints of each bank, and the window of four activations",
+    "refresh": "refresh",
+    "mended": "the generator's three slips mended",
+    "own_inputs": "an input for each block of a device",
+    "own_keys": "keys on the device that attends",
+    "lookup": "the embedding is looked up",
+    "whole_blocks": "whole blocks in a stage",
+    "spread_output": "output matrix on all devices, which stop for it",
+    "links": "lanes and latency of the paper, hops between stages only",
+    "residuals": "sums of residuals in the units near memory",
+    "measured": "measured clocks of the units near memory",
+    "ports": "measured latency and pace of ports and switch",
+    "all_standby": "standby of all channels and all devices",
+}
 
 assert tuple(CAUSES) == RULES
 

@@ -15,8 +15,21 @@ from ...systems.cent import CentSystem, Point
 from ..evidence import Checks, Evidence
 from .table import NAMES, Configuration, system_of
 
-__all__ = ["CHECKS", "GPU_FILE", "MODELS", "PHASES", "PIPELINED", "SHARED", "geomean", "gpus", "mean_of", "ours", "phase",
-           "simulated", "spec"]
+__all__ = [
+    "CHECKS",
+    "GPU_FILE",
+    "MODELS",
+    "PHASES",
+    "PIPELINED",
+    "SHARED",
+    "geomean",
+    "gpus",
+    "mean_of",
+    "ours",
+    "phase",
+    "simulated",
+    "spec",
+]
 
 CHECKS = Checks()
 
@@ -27,10 +40,16 @@ GPU_FILE = CENT_GPU.name
 MODELS = {"7b": "Llama2-7B", "13b": "Llama2-13B", "70b": "Llama2-70B"}
 
 #: A block for each stage, and all devices for each block.
-PIPELINED = {"7b": Configuration("Llama2-7B", 8, 32, 1), "13b": Configuration("Llama2-13B", 20, 40, 1),
-             "70b": Configuration("Llama2-70B", 32, 80, 1)}
-SHARED = {"7b": Configuration("Llama2-7B", 8, 1, 8), "13b": Configuration("Llama2-13B", 20, 1, 20),
-          "70b": Configuration("Llama2-70B", 32, 1, 32)}
+PIPELINED = {
+    "7b": Configuration("Llama2-7B", 8, 32, 1),
+    "13b": Configuration("Llama2-13B", 20, 40, 1),
+    "70b": Configuration("Llama2-70B", 32, 80, 1),
+}
+SHARED = {
+    "7b": Configuration("Llama2-7B", 8, 1, 8),
+    "13b": Configuration("Llama2-13B", 20, 1, 20),
+    "70b": Configuration("Llama2-70B", 32, 1, 32),
+}
 
 #: Positions of a phase, as the authors sample them.
 PHASES = {"prefill": range(128, 513, 128), "decoding": range(640, 4097, 128), "end2end": range(128, 4097, 128)}
@@ -65,14 +84,17 @@ def mean_of(values: Sequence[float]) -> float:
 def simulated(evidence: Evidence, one: Configuration, positions: Iterable[int]) -> list[Point]:
     """Points under the quirks of the authors' simulator."""
     system, model = system_of(one), load_model(NAMES[one.model])
-    return [evidence.once(("cent", one, tokens), lambda tokens=tokens: system.point(model, tokens))  # type: ignore[misc]
-            for tokens in positions]
+    return [
+        evidence.once(("cent", one, tokens), lambda tokens=tokens: system.point(model, tokens))  # type: ignore[misc]
+        for tokens in positions
+    ]
 
 
 def ours(evidence: Evidence, one: Configuration, positions: Iterable[int]) -> list[Point]:
     """Points of the system as it is."""
-    system = load_system("cent", {"device.count": one.devices, "parallelism.pipeline": one.pipeline,
-                                  "parallelism.tensor": one.tensor})
+    system = load_system(
+        "cent", {"device.count": one.devices, "parallelism.pipeline": one.pipeline, "parallelism.tensor": one.tensor}
+    )
     assert isinstance(system, CentSystem)
     model = load_model(NAMES[one.model])
 
@@ -81,8 +103,10 @@ def ours(evidence: Evidence, one: Configuration, positions: Iterable[int]) -> li
         system.prepare(model, evidence.records, False)
         return system.point(model, tokens)
 
-    return [evidence.once(("cent, ours", one, tokens), lambda tokens=tokens: make(tokens))  # type: ignore[misc]
-            for tokens in positions]
+    return [
+        evidence.once(("cent, ours", one, tokens), lambda tokens=tokens: make(tokens))  # type: ignore[misc]
+        for tokens in positions
+    ]
 
 
 def phase(evidence: Evidence, one: Configuration, name: str, simulator: bool, value: Any) -> float:

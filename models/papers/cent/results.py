@@ -41,20 +41,28 @@ def energy_mj(point: Point) -> float:
 
 def rates(evidence: Evidence, name: str, simulator: bool) -> dict[str, float]:
     """Throughput over the GPUs', by model."""
-    return {key: phase(evidence, one, name, simulator, rate) / getattr(gpus().tokens_per_s[NAMES[one.model]], name)
-            for key, one in PIPELINED.items()}
+    return {
+        key: phase(evidence, one, name, simulator, rate) / getattr(gpus().tokens_per_s[NAMES[one.model]], name)
+        for key, one in PIPELINED.items()
+    }
 
 
 def latencies(evidence: Evidence, simulator: bool) -> dict[str, float]:
     """Latency of a query on the GPUs over its latency here, by model."""
-    return {key: gpus().latency_s[NAMES[one.model]] / (4096 * phase(evidence, one, "end2end", simulator, token_s))
-            for key, one in SHARED.items()}
+    return {
+        key: gpus().latency_s[NAMES[one.model]] / (4096 * phase(evidence, one, "end2end", simulator, token_s))
+        for key, one in SHARED.items()
+    }
 
 
 def efficiencies(evidence: Evidence, name: str, simulator: bool) -> dict[str, float]:
     """Tokens per joule over the GPUs', by model."""
-    return {key: 1e3 / phase(evidence, one, name, simulator, energy_mj)
-            / getattr(gpus().tokens_per_j[NAMES[one.model]], name) for key, one in PIPELINED.items()}
+    return {
+        key: 1e3
+        / phase(evidence, one, name, simulator, energy_mj)
+        / getattr(gpus().tokens_per_j[NAMES[one.model]], name)
+        for key, one in PIPELINED.items()
+    }
 
 
 def hour_usd(evidence: Evidence, simulator: bool) -> float:
@@ -88,9 +96,13 @@ def told(values: dict[str, float]) -> str:
 @CHECKS.of("cent-lat", by=OURS_RATIO)
 def latency(evidence: Evidence, claim: str) -> Finding:
     mine, theirs = latencies(evidence, False), latencies(evidence, True)
-    return Finding(geomean(mine.values()), BASIS + OURS,
-                   f"7B / 13B / 70B: {told(mine)}. The authors' simulator gives {told(theirs)}, geometric mean "
-                   f"{geomean(theirs.values()):.2f}; its keys are spread over devices that do not attend.", tolerance=0.05)
+    return Finding(
+        geomean(mine.values()),
+        BASIS + OURS,
+        f"7B / 13B / 70B: {told(mine)}. The authors' simulator gives {told(theirs)}, geometric mean "
+        f"{geomean(theirs.values()):.2f}; its keys are spread over devices that do not attend.",
+        tolerance=0.05,
+    )
 
 
 @CHECKS.of("cent-thr", "cent-thr-70b", "cent-thr-prefill", "cent-thr-decode", by=OURS_RATIO)
@@ -98,28 +110,43 @@ def throughput(evidence: Evidence, claim: str) -> Finding:
     name = {"cent-thr-prefill": "prefill", "cent-thr-decode": "decoding"}.get(claim, "end2end")
     mine, theirs = (rates(evidence, name, simulator) for simulator in (False, True))
     value = mine["70b"] if claim == "cent-thr-70b" else geomean(mine.values())
-    return Finding(1 / value if name == "prefill" else value, BASIS + OURS,
-                   f"CENT over GPU, 7B / 13B / 70B: {told(mine)}. The authors' simulator gives {told(theirs)}.",
-                   tolerance=0.1)
+    return Finding(
+        1 / value if name == "prefill" else value,
+        BASIS + OURS,
+        f"CENT over GPU, 7B / 13B / 70B: {told(mine)}. The authors' simulator gives {told(theirs)}.",
+        tolerance=0.1,
+    )
 
 
 @CHECKS.of("cent-tokdollar", by=OURS_RATIO)
 def dollars(evidence: Evidence, claim: str) -> Finding:
     mine, theirs = per_dollar(evidence, False), per_dollar(evidence, True)
-    return Finding(geomean(mine.values()), BASIS + OURS + "; published costs of an hour, with controllers of measured area",
-                   f"7B / 13B / 70B: {told(mine)}. The authors' simulator gives {told(theirs)}.", tolerance=0.1)
+    return Finding(
+        geomean(mine.values()),
+        BASIS + OURS + "; published costs of an hour, with controllers of measured area",
+        f"7B / 13B / 70B: {told(mine)}. The authors' simulator gives {told(theirs)}.",
+        tolerance=0.1,
+    )
 
 
 @CHECKS.of("cent-energy", "cent-energy-pd", by=OURS_RATIO)
 def energy(evidence: Evidence, claim: str) -> Finding:
-    mine, theirs = ({name: geomean(efficiencies(evidence, name, simulator).values()) for name in PHASES}
-                    for simulator in (False, True))
-    why = (f"Prefill / decoding / all: {told(mine)}. The authors' simulator gives {told(theirs)}; it charges the standby "
-           "of one channel of 32.")
+    mine, theirs = (
+        {name: geomean(efficiencies(evidence, name, simulator).values()) for name in PHASES}
+        for simulator in (False, True)
+    )
+    why = (
+        f"Prefill / decoding / all: {told(mine)}. The authors' simulator gives {told(theirs)}; it charges the standby "
+        "of one channel of 32."
+    )
     if claim == "cent-energy":
         return Finding({"abstract": mine["end2end"], "conclusion": mine["end2end"]}, BASIS + OURS, why, tolerance=0.1)
-    return Finding({"prefill_gpu_better": 1 / mine["prefill"], "decode_cent_better": mine["decoding"]}, BASIS + OURS, why,
-                   tolerance=0.1)
+    return Finding(
+        {"prefill_gpu_better": 1 / mine["prefill"], "decode_cent_better": mine["decoding"]},
+        BASIS + OURS,
+        why,
+        tolerance=0.1,
+    )
 
 
 @CHECKS.of("cent-r-lat", "cent-r-thr", "cent-r-tokdollar", "cent-r-energy", by=RATIO)
@@ -144,16 +171,25 @@ def contexts(evidence: Evidence, claim: str) -> Finding:
     measured = gpus().decoding_by_context_tok_s
     points = simulated(evidence, PIPELINED["70b"], [int(context) - 1792 for context in measured])
     gains = [rate(point) / gpu for point, gpu in zip(points, measured.values(), strict=True)]
-    why = ("Capacity is not checked here. 80 requests of 32 K tokens need 860 GB for keys and values beside 138 GB of "
-           "weights, and 27 of the 32 devices hold them.")
-    return Finding(gains if claim == "cent-r-ctx" else gains[-1], BASIS + THEIRS, why, tolerance=2e-4 if claim != "cent-ctx"
-                   else 0.02)
+    why = (
+        "Capacity is not checked here. 80 requests of 32 K tokens need 860 GB for keys and values beside 138 GB of "
+        "weights, and 27 of the 32 devices hold them."
+    )
+    return Finding(
+        gains if claim == "cent-r-ctx" else gains[-1],
+        BASIS + THEIRS,
+        why,
+        tolerance=2e-4 if claim != "cent-ctx" else 0.02,
+    )
 
 
 def queries(evidence: Evidence) -> list[tuple[float, float]]:
     """Queries a minute and minutes of a query, for the splits of figure 14b."""
     out = []
-    for one in (*(Configuration("Llama2-70B", 32, stages, 32 // stages) for stages in (1, 2, 4, 8, 16)), PIPELINED["70b"]):
+    for one in (
+        *(Configuration("Llama2-70B", 32, stages, 32 // stages) for stages in (1, 2, 4, 8, 16)),
+        PIPELINED["70b"],
+    ):
         minutes = 4096 * phase(evidence, one, "end2end", True, token_s) / 60
         out.append((phase(evidence, one, "end2end", True, rate) * 60 / 4096, minutes))
     return out
@@ -166,8 +202,12 @@ def quality(evidence: Evidence, claim: str) -> Finding:
     for per_minute, minutes in queries(evidence)[:-1]:
         _, seconds, _ = min(gpus().batches["4096"], key=lambda row: abs(row[2] - per_minute))
         gains.append(seconds / 60 / minutes)
-    return Finding([min(gains), max(gains)], BASIS + THEIRS, f"By split: {' / '.join(f'{gain:.2f}' for gain in gains)}.",
-                   tolerance=0.05)
+    return Finding(
+        [min(gains), max(gains)],
+        BASIS + THEIRS,
+        f"By split: {' / '.join(f'{gain:.2f}' for gain in gains)}.",
+        tolerance=0.05,
+    )
 
 
 @CHECKS.of("cent-inout", by=RATIO)
@@ -178,7 +218,9 @@ def phases_of_a_query(evidence: Evidence, claim: str) -> Finding:
     for count in (128, 512, 1024, 3584):
         points = simulated(evidence, one, range(640, 513 + count, 128))
         gains.append(measured[f"decoding_{count}"] / (count * mean_of([point.token_s for point in points]) / 60))
-    return Finding({"prefill_slower": prefill, "decode_faster": [min(gains), max(gains)]}, BASIS + THEIRS, tolerance=0.05)
+    return Finding(
+        {"prefill_slower": prefill, "decode_faster": [min(gains), max(gains)]}, BASIS + THEIRS, tolerance=0.05
+    )
 
 
 @CHECKS.of("cent-gpu-8x", by=RATIO)
@@ -193,11 +235,19 @@ def gpu_alone(evidence: Evidence, claim: str) -> Finding:
     rates_of = gpus().tokens_per_s
     if claim == "cent-mot-util":
         one = rates_of["llama-2-70b"]
-        return Finding({"utilisation_percent": None, "decode_over_prefill": one.prefill / one.decoding},
-                       GPU_FILE, "Operations of the GPUs are not part of the measurements.", tolerance=0.02)
+        return Finding(
+            {"utilisation_percent": None, "decode_over_prefill": one.prefill / one.decoding},
+            GPU_FILE,
+            "Operations of the GPUs are not part of the measurements.",
+            tolerance=0.02,
+        )
     shares = [512 / one.prefill / (512 / one.prefill + 3584 / one.decoding) for one in rates_of.values()]
-    return Finding(100 * mean_of(shares), GPU_FILE,
-                   "7B / 13B / 70B: " + " / ".join(f"{100 * s:.1f} %" for s in shares) + ".", tolerance=0.25)
+    return Finding(
+        100 * mean_of(shares),
+        GPU_FILE,
+        "7B / 13B / 70B: " + " / ".join(f"{100 * s:.1f} %" for s in shares) + ".",
+        tolerance=0.25,
+    )
 
 
 @CHECKS.of("cent-mot-sat", by=(Source.PAPER, Source.SETTING))
@@ -207,8 +257,11 @@ def saturation(evidence: Evidence, claim: str) -> Finding:
     for context, table in gpus().batches.items():
         most = max(row[2] for row in table)
         batches[int(context)] = int(next(row[0] for row in table if row[2] >= 0.9 * most))
-    return Finding({"4K": batches[4096], "32K_sec2": batches[32768], "32K_sec7": batches[32768]}, GPU_FILE,
-                   "Section 2 says 8 at 32 K, section 7.1 says 16.")
+    return Finding(
+        {"4K": batches[4096], "32K_sec2": batches[32768], "32K_sec7": batches[32768]},
+        GPU_FILE,
+        "Section 2 says 8 at 32 K, section 7.1 says 16.",
+    )
 
 
 # CENT alone ------------------------------------------------------------------------------------------------------------
@@ -216,7 +269,9 @@ def saturation(evidence: Evidence, claim: str) -> Finding:
 
 def power_w(evidence: Evidence, name: str) -> float:
     """Power of the published 70B system, as the authors' simulator has it."""
-    return phase(evidence, PIPELINED["70b"], name, True, lambda point: sum(point.energy_pj.values()) * 1e-12 / point.pim_s)
+    return phase(
+        evidence, PIPELINED["70b"], name, True, lambda point: sum(point.energy_pj.values()) * 1e-12 / point.pim_s
+    )
 
 
 @CHECKS.of("cent-r-power", "cent-r-abs70", "cent-r-break", by=Source.RUN)
@@ -225,17 +280,27 @@ def absolute(evidence: Evidence, claim: str) -> Finding:
     if claim == "cent-r-power":
         return Finding([power_w(evidence, name) for name in PHASES], THEIRS, tolerance=1e-3)
     if claim == "cent-r-abs70":
-        return Finding({"decode_tok_s": phase(evidence, one, "decoding", True, rate),
-                        "e2e_tok_s": phase(evidence, one, "end2end", True, rate),
-                        "decode_mj": phase(evidence, one, "decoding", True, energy_mj),
-                        "latency_s": 4096 * phase(evidence, one, "end2end", True, token_s)}, THEIRS, tolerance=1e-3)
+        return Finding(
+            {
+                "decode_tok_s": phase(evidence, one, "decoding", True, rate),
+                "e2e_tok_s": phase(evidence, one, "end2end", True, rate),
+                "decode_mj": phase(evidence, one, "decoding", True, energy_mj),
+                "latency_s": 4096 * phase(evidence, one, "end2end", True, token_s),
+            },
+            THEIRS,
+            tolerance=1e-3,
+        )
     minutes = 4096 / 60 * 80
     points = simulated(evidence, one, [*PHASES["end2end"], 6400, 14592, 30976])
     parts = [minutes * mean_of([getattr(point, name) for point in points]) for name in ("pim_s", "cxl_s", "acc_s")]
     short = minutes * phase(evidence, one, "end2end", True, lambda point: point.pim_s)
-    return Finding([*parts, points[0].host_s * 4096 / 60], THEIRS,
-                   "The authors' row is a mean over 35 contexts, of which three are above 4096 tokens. Up to 4096 tokens, "
-                   f"the first part is {short:.3f} min.", tolerance=1e-3)
+    return Finding(
+        [*parts, points[0].host_s * 4096 / 60],
+        THEIRS,
+        "The authors' row is a mean over 35 contexts, of which three are above 4096 tokens. Up to 4096 tokens, "
+        f"the first part is {short:.3f} min.",
+        tolerance=1e-3,
+    )
 
 
 @CHECKS.of("cent-power-dev", by=Source.RUN)
@@ -243,13 +308,22 @@ def device_power(evidence: Evidence, claim: str) -> Finding:
     one = PIPELINED["70b"]
 
     def share(name: str) -> float:
-        return 100 * phase(evidence, one, "end2end", True,
-                           lambda point: point.energy_pj[name] / sum(point.energy_pj.values()))
+        return 100 * phase(
+            evidence, one, "end2end", True, lambda point: point.energy_pj[name] / sum(point.energy_pj.values())
+        )
 
-    return Finding({"watts": power_w(evidence, "end2end") / 27, "pim_percent": share("products"),
-                    "actpre_percent": share("activations"), "devices_used": load_70b().utilised(load_model("llama-2-70b"))},
-                   THEIRS, "The authors divide energy by the time of the channels alone. Over the time of a token, the "
-                   "units near memory included, the power is lower.", tolerance=0.02)
+    return Finding(
+        {
+            "watts": power_w(evidence, "end2end") / 27,
+            "pim_percent": share("products"),
+            "actpre_percent": share("activations"),
+            "devices_used": load_70b().utilised(load_model("llama-2-70b")),
+        },
+        THEIRS,
+        "The authors divide energy by the time of the channels alone. Over the time of a token, the "
+        "units near memory included, the power is lower.",
+        tolerance=0.02,
+    )
 
 
 def load_70b() -> CentSystem:
@@ -270,8 +344,12 @@ def energy_of_a_product(evidence: Evidence, claim: str) -> Finding:
     standby = 0.5 * (energy.active_standby_mw * timing.open_cycles / 1)
     bits = timing.commands["MAC16"] * 16 * 256
     value = (timing.energy_pj["total"] + standby) / bits
-    return Finding({"cent": value, "hbm2": None, "ratio": None}, "gddr6-aim, 100 rows of a channel",
-                   "The energy of HBM2 is a number that the paper cites, so its ratio is not checked.", tolerance=0.1)
+    return Finding(
+        {"cent": value, "hbm2": None, "ratio": None},
+        "gddr6-aim, 100 rows of a channel",
+        "The energy of HBM2 is a number that the paper cites, so its ratio is not checked.",
+        tolerance=0.1,
+    )
 
 
 @CHECKS.of("cent-scale", by=Source.RUN)
@@ -289,8 +367,12 @@ def scaling(evidence: Evidence, claim: str) -> Finding:
     def best(devices: int) -> float:
         return max([0.0, *(one(size) + best(devices - size) for size in (16, 20, 27, 40, 80) if size <= devices)])
 
-    return Finding({"16_devices": best(16), "128_devices": best(128)}, THEIRS,
-                   f"44 devices give as much as 40: {best(44):.0f} and {best(40):.0f} tokens/s.", tolerance=0.05)
+    return Finding(
+        {"16_devices": best(16), "128_devices": best(128)},
+        THEIRS,
+        f"44 devices give as much as 40: {best(44):.0f} and {best(40):.0f} tokens/s.",
+        tolerance=0.05,
+    )
 
 
 @CHECKS.of("cent-stage-time", by=Source.RUN)
@@ -299,17 +381,21 @@ def stage(evidence: Evidence, claim: str) -> Finding:
     model, memory = load_model("llama-2-70b"), load_70b().memory
     per_s = 10 * 16 * 32 * 1e12 / (memory.parameters["nCCDL"] * memory.clock_ps)
     actual = phase(evidence, PIPELINED["70b"], "decoding", True, lambda point: point.period_s)
-    return Finding({"ideal_us": 2 * model.layer_parameters / per_s * 1e6, "actual_us": actual * 1e6},
-                   THEIRS, "The ideal time is that of 16-bit weights; the actual one is the mean of decoding.",
-                   tolerance=0.02)
+    return Finding(
+        {"ideal_us": 2 * model.layer_parameters / per_s * 1e6, "actual_us": actual * 1e6},
+        THEIRS,
+        "The ideal time is that of 16-bit weights; the actual one is the mean of decoding.",
+        tolerance=0.02,
+    )
 
 
 @CHECKS.of("cent-mac-share", by=Source.SETTING)
 def share_of_products(evidence: Evidence, claim: str) -> Finding:
     model = load_model("llama-2-70b")
     products = model.layer_parameters + 2 * 4096 * model.heads * model.head_dim
-    others = (5 * 4096 * model.heads + 10 * model.hidden_size + 5 * model.intermediate_size
-              + 6 * model.heads * model.head_dim)
+    others = (
+        5 * 4096 * model.heads + 10 * model.hidden_size + 5 * model.intermediate_size + 6 * model.heads * model.head_dim
+    )
     return Finding({"min_percent": 100 * products / (products + others / 2)}, "operations of a block at 4096 tokens")
 
 
@@ -322,10 +408,15 @@ def ownership(evidence: Evidence, claim: str) -> Finding:
     price = sum(system_usd(32, 512).values())
     gpu = costs.system.host_usd + costs.system.gpus * costs.system.gpu_usd
     power = load_70b().spec.host.power_w + power_w(evidence, "end2end")
-    return Finding({"cent": {"owned": hourly_usd(price, power), "rental": None},
-                    "gpu": {"owned": hourly_usd(gpu, costs.published.gpu_power_w), "rental": None}},
-                   "prices of cent_cost.yaml; power of host and switch as the paper's total needs it",
-                   "Rents follow from no price.", tolerance=0.02)
+    return Finding(
+        {
+            "cent": {"owned": hourly_usd(price, power), "rental": None},
+            "gpu": {"owned": hourly_usd(gpu, costs.published.gpu_power_w), "rental": None},
+        },
+        "prices of cent_cost.yaml; power of host and switch as the paper's total needs it",
+        "Rents follow from no price.",
+        tolerance=0.02,
+    )
 
 
 @CHECKS.of("cent-r-die", "cent-cost", by=Source.SETTING)
@@ -346,9 +437,13 @@ def die(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("cent-cxlpnm", "cent-attacc-tok", "cent-neupim-tok", "cent-tco-ratio", by=())
 def other_systems(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable({"cent-cxlpnm": "Nobody published the peak of CXL-PNM's processor, the number of devices and "
-                                       "the batch. cxl-pnm.yaml has assumptions for them.",
-                        "cent-attacc-tok": "Prices of AttAcc's devices, batches and contexts are not published.",
-                        "cent-neupim-tok": "Prices, number and split of NeuPIM's devices and the schedule of requests "
-                                           "are not published. neupims.yaml has assumptions for the system.",
-                        "cent-tco-ratio": "Prices of HBM-PIM devices are not published."}[claim])
+    raise NotCheckable(
+        {
+            "cent-cxlpnm": "Nobody published the peak of CXL-PNM's processor, the number of devices and "
+            "the batch. cxl-pnm.yaml has assumptions for them.",
+            "cent-attacc-tok": "Prices of AttAcc's devices, batches and contexts are not published.",
+            "cent-neupim-tok": "Prices, number and split of NeuPIM's devices and the schedule of requests "
+            "are not published. neupims.yaml has assumptions for the system.",
+            "cent-tco-ratio": "Prices of HBM-PIM devices are not published.",
+        }[claim]
+    )

@@ -12,10 +12,25 @@ from ..ahead import side_by_side
 
 __all__ = ["COLUMNS", "CONFIGURATIONS", "Configuration", "groups", "results", "rows", "system_of"]
 
-COLUMNS = ("Model", "Device number", "Pipeline parallelism", "Tensor parallelism", "Channels per device",
-           "Channels per block", "Sequence length", "PIM latency", "CXL latency", "Acc latency", "TransformerBlock latency",
-           "Embedding latency", "Token latency (ms)", "Throughput (tokens/s)", "Token energy (mJ)", "Total power (W)",
-           "Device utilization")
+COLUMNS = (
+    "Model",
+    "Device number",
+    "Pipeline parallelism",
+    "Tensor parallelism",
+    "Channels per device",
+    "Channels per block",
+    "Sequence length",
+    "PIM latency",
+    "CXL latency",
+    "Acc latency",
+    "TransformerBlock latency",
+    "Embedding latency",
+    "Token latency (ms)",
+    "Throughput (tokens/s)",
+    "Token energy (mJ)",
+    "Total power (W)",
+    "Device utilization",
+)
 
 #: Models by the names that the authors give them.
 NAMES = {"Llama2-7B": "llama-2-7b", "Llama2-13B": "llama-2-13b", "Llama2-70B": "llama-2-70b"}
@@ -26,7 +41,7 @@ class Configuration(NamedTuple):
     devices: int
     pipeline: int
     tensor: int
-    more: tuple[int, ...] = ()      # contexts beyond 4096
+    more: tuple[int, ...] = ()  # contexts beyond 4096
 
     def positions(self) -> list[int]:
         return [*range(1, 4097), *self.more]
@@ -34,18 +49,29 @@ class Configuration(NamedTuple):
 
 #: All 19.
 CONFIGURATIONS = (
-    Configuration("Llama2-13B", 20, 40, 1), Configuration("Llama2-70B", 32, 80, 1, (6400, 14592, 30976)),
-    Configuration("Llama2-70B", 32, 32, 1), Configuration("Llama2-13B", 20, 20, 1), Configuration("Llama2-7B", 8, 32, 1),
+    Configuration("Llama2-13B", 20, 40, 1),
+    Configuration("Llama2-70B", 32, 80, 1, (6400, 14592, 30976)),
+    Configuration("Llama2-70B", 32, 32, 1),
+    Configuration("Llama2-13B", 20, 20, 1),
+    Configuration("Llama2-7B", 8, 32, 1),
     Configuration("Llama2-7B", 8, 8, 1),
     *(Configuration("Llama2-70B", 32, 32 // t, t) for t in (2, 4, 8, 16, 32)),
     *(Configuration("Llama2-13B", 20, 20 // t, t) for t in (2, 4, 5, 10, 20)),
-    *(Configuration("Llama2-7B", 8, 8 // t, t) for t in (2, 4, 8)))
+    *(Configuration("Llama2-7B", 8, 8 // t, t) for t in (2, 4, 8)),
+)
 
 
 def system_of(one: Configuration) -> CentSystem:
     """The system of a configuration, under the quirks of the authors' simulator."""
-    system = load_system("cent", {"device.count": one.devices, "parallelism.pipeline": one.pipeline,
-                                  "parallelism.tensor": one.tensor, "quirks": "cent-simulator"})
+    system = load_system(
+        "cent",
+        {
+            "device.count": one.devices,
+            "parallelism.pipeline": one.pipeline,
+            "parallelism.tensor": one.tensor,
+            "quirks": "cent-simulator",
+        },
+    )
     assert isinstance(system, CentSystem)
     return system
 
@@ -59,9 +85,27 @@ def rows(one: Configuration, positions: Iterable[int] | None = None) -> list[tup
         point = system.point(model, tokens)
         energy = sum(point.energy_pj.values())
         seconds = point.pim_s * (model.layers / one.pipeline)
-        out.append((one.model, one.devices, one.pipeline, one.tensor, 32, channels, tokens, point.pim_s * 1e3,
-                    point.cxl_s * 1e3, point.acc_s * 1e3, point.block_s * 1e3, point.embedding_s * 1e3, point.token_s * 1e3,
-                    1 / point.period_s, energy * 1e-9, energy * 1e-12 / seconds, share))
+        out.append(
+            (
+                one.model,
+                one.devices,
+                one.pipeline,
+                one.tensor,
+                32,
+                channels,
+                tokens,
+                point.pim_s * 1e3,
+                point.cxl_s * 1e3,
+                point.acc_s * 1e3,
+                point.block_s * 1e3,
+                point.embedding_s * 1e3,
+                point.token_s * 1e3,
+                1 / point.period_s,
+                energy * 1e-9,
+                energy * 1e-12 / seconds,
+                share,
+            )
+        )
     return out
 
 
@@ -82,13 +126,19 @@ def _texts(group: Sequence[Configuration], positions: Sequence[int] | None = Non
     return [_text(one, positions) for one in group]
 
 
-def results(progress: Callable[[str], None] = lambda text: None, configurations: Sequence[Configuration] = CONFIGURATIONS,
-            processes: int | None = None, positions: Sequence[int] | None = None) -> str:
+def results(
+    progress: Callable[[str], None] = lambda text: None,
+    configurations: Sequence[Configuration] = CONFIGURATIONS,
+    processes: int | None = None,
+    positions: Sequence[int] | None = None,
+) -> str:
     """All rows as CSV. :func:`groups` of configurations are computed side by side, one for each core.
 
     ``positions``: tokens of the rows, in place of 1 to 4096 and the contexts beyond.
     """
     together = groups(configurations)
     parts = side_by_side(_texts, together, [positions] * len(together), progress=progress, processes=processes)
-    texts = {one: text for group, made in zip(together, parts, strict=True) for one, text in zip(group, made, strict=True)}
+    texts = {
+        one: text for group, made in zip(together, parts, strict=True) for one, text in zip(group, made, strict=True)
+    }
     return ",".join(COLUMNS) + "\n" + "".join(texts[one] for one in configurations)

@@ -11,10 +11,26 @@ from ...systems import Evaluation, evaluate, load_system
 from ...systems.inf2 import Inf2System
 from ..evidence import Checks, Evidence
 
-__all__ = ["ALONE", "BATCH", "BUDGETS", "CHECKS", "H100", "KU15P", "LONG",
-           "MODELS", "OUTPUT", "OUTPUTS", "SEQUENCES", "SHORT",
-           "TOLERANCE", "gain", "rate", "run", "system",
-           "taken"]
+__all__ = [
+    "ALONE",
+    "BATCH",
+    "BUDGETS",
+    "CHECKS",
+    "H100",
+    "KU15P",
+    "LONG",
+    "MODELS",
+    "OUTPUT",
+    "OUTPUTS",
+    "SEQUENCES",
+    "SHORT",
+    "TOLERANCE",
+    "gain",
+    "rate",
+    "run",
+    "system",
+    "taken",
+]
 
 CHECKS = Checks()
 
@@ -48,8 +64,9 @@ KU15P = fpga_families()["xcup"].devices["ku15p"]
 
 def taken(evidence: Evidence) -> dict[str, float]:
     """What the generated accelerator takes of its FPGA."""
-    return KU15P.taken(evidence.record("inf2-accelerator", "inf2", ACCELERATOR["inf2"], "synth",
-                                       fpga="xcup").results["fpga"])
+    return KU15P.taken(
+        evidence.record("inf2-accelerator", "inf2", ACCELERATOR["inf2"], "synth", fpga="xcup").results["fpga"]
+    )
 
 
 def system(**changes: Any) -> Inf2System:
@@ -59,16 +76,28 @@ def system(**changes: Any) -> Inf2System:
     return found
 
 
-def run(evidence: Evidence, name: str, model: str, context: int, *, batch: int = BATCH, output: int = OUTPUT,
-        **changes: Any) -> Evaluation:
+def run(
+    evidence: Evidence, name: str, model: str, context: int, *, batch: int = BATCH, output: int = OUTPUT, **changes: Any
+) -> Evaluation:
     """A run of a system; keys of ``changes`` have dots."""
     key = ("inf2", name, model, context, batch, output, tuple(sorted((k, str(v)) for k, v in changes.items())))
-    return evidence.once(key, lambda: evaluate(name, load_model(model), context=context, batch=batch, output_tokens=output,
-                                               records=evidence.records, overrides=changes))
+    return evidence.once(
+        key,
+        lambda: evaluate(
+            name,
+            load_model(model),
+            context=context,
+            batch=batch,
+            output_tokens=output,
+            records=evidence.records,
+            overrides=changes,
+        ),
+    )
 
 
-def rate(evidence: Evidence, name: str, model: str, context: int, *, batch: int = BATCH, output: int = OUTPUT,
-         **changes: Any) -> float:
+def rate(
+    evidence: Evidence, name: str, model: str, context: int, *, batch: int = BATCH, output: int = OUTPUT, **changes: Any
+) -> float:
     """Tokens per second of a run with its prefill."""
     result = run(evidence, name, model, context, batch=batch, output=output, **changes)
     return float(result.more["run_throughput_tok_s"])
@@ -77,4 +106,5 @@ def rate(evidence: Evidence, name: str, model: str, context: int, *, batch: int 
 def gain(evidence: Evidence, model: str, context: int, *, output: int = OUTPUT, **changes: Any) -> float:
     """Throughput of INF2 over FlexGen's."""
     return rate(evidence, "inf2", model, context, output=output, **changes) / rate(
-        evidence, "flexgen", model, context, output=output, **changes)
+        evidence, "flexgen", model, context, output=output, **changes
+    )

@@ -23,17 +23,32 @@ def pcie(edge: LinkEdge) -> str:
     return f"PCIe{edge.generation}.0x{edge.lanes}"
 
 
-@CHECKS.of("inf2-hw-csd", "inf2-hw-dram", "inf2-hw-link", "inf2-hw-exp", "inf2-hw-gpu", "inf2-c", "inf2-gran", "inf2-batch",
-           "inf2-dsmain", "inf2-intbw", by=Source.SETTING)
+@CHECKS.of(
+    "inf2-hw-csd",
+    "inf2-hw-dram",
+    "inf2-hw-link",
+    "inf2-hw-exp",
+    "inf2-hw-gpu",
+    "inf2-c",
+    "inf2-gran",
+    "inf2-batch",
+    "inf2-dsmain",
+    "inf2-intbw",
+    by=Source.SETTING,
+)
 def hardware(evidence: Evidence, claim: str) -> Finding:
     found, gpus = system(), {"A100": "gpu-a100-pcie", "H100": "gpu-h100-pcie"}
     spec, edges = found.own, found.links.edges
     if claim == "inf2-intbw":
-        return Finding(len(found.drives) * edges["flash"].bytes_per_s * 1e-9, "links of inf2, to all flashes",
-                       tolerance=0.01)
+        return Finding(
+            len(found.drives) * edges["flash"].bytes_per_s * 1e-9, "links of inf2, to all flashes", tolerance=0.01
+        )
     if claim == "inf2-hw-csd":
-        return Finding({"count": len(found.drives), "tb_each": found.drive_bytes * 1e-12}, "inf2 and nvme-smartssd",
-                       tolerance=0.001)
+        return Finding(
+            {"count": len(found.drives), "tb_each": found.drive_bytes * 1e-12},
+            "inf2 and nvme-smartssd",
+            tolerance=0.001,
+        )
     if claim == "inf2-dsmain":
         names = ("inf2", "flexgen", "deepspeed-zero", "accelerate")
         counts = {load_system(name).description.spec.devices for name in names}
@@ -41,12 +56,21 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
     values: dict[str, Any] = {
         "inf2-hw-dram": {"gb": found.dram_bytes / GIB, "type": f"DDR4-{2e6 / found.dram.clock_ps:.0f}"},
         "inf2-hw-link": {"csd": pcie(edges["drive"]), "gpu": pcie(edges["gpu"])},
-        "inf2-hw-exp": {"links": edges["pair"].count, "type": pcie(edges["pair"]), "csd_per_link": edges["drive"].count},
-        "inf2-hw-gpu": {key: stacks.stacks_per_gpu * stacks.stack_gib for key, name in gpus.items()
-                        for stacks in [load_system(name).description.spec.memory]},
+        "inf2-hw-exp": {
+            "links": edges["pair"].count,
+            "type": pcie(edges["pair"]),
+            "csd_per_link": edges["drive"].count,
+        },
+        "inf2-hw-gpu": {
+            key: stacks.stacks_per_gpu * stacks.stack_gib
+            for key, name in gpus.items()
+            for stacks in [load_system(name).description.spec.memory]
+        },
         "inf2-c": spec.writeback.interval,
-        "inf2-gran": {"entry_bytes": load_model("opt-30b").head_dim * load_model("opt-30b").dtype_bytes,
-                      "direct_io_bytes": spec.writeback.granularity_bytes},
+        "inf2-gran": {
+            "entry_bytes": load_model("opt-30b").head_dim * load_model("opt-30b").dtype_bytes,
+            "direct_io_bytes": spec.writeback.granularity_bytes,
+        },
         "inf2-batch": {"batch": BATCH, "output": OUTPUT, "host_gb": spec.server.memory_gb},
     }
     return Finding(values[claim], "file of inf2")
@@ -56,25 +80,39 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
 def prices(evidence: Evidence, claim: str) -> Finding:
     spec, plain = system().own, load_system("flexgen").description.spec.prices
     if claim == "inf2-power":
-        return Finding({"per_fpga_w": spec.attention.power_w, "sixteen_w": system().steady_w["accelerators"]},
-                       "file of inf2", "The power of an accelerator is an input.", tolerance=0.001)
+        return Finding(
+            {"per_fpga_w": spec.attention.power_w, "sixteen_w": system().steady_w["accelerators"]},
+            "file of inf2",
+            "The power of an accelerator is an input.",
+            tolerance=0.001,
+        )
     gpus = {name: load_system(f"gpu-{name}-pcie").description.spec.gpu.name for name in ("a100", "h100")}
-    return Finding({**{name: spec.prices.gpu_usd[gpu] for name, gpu in gpus.items()}, "server": spec.prices.server_usd,
-                    "expansion": spec.prices.expansion_usd, "ssd": plain.drive_usd, "csd": spec.prices.drive_usd,
-                    "csd_other_text": None}, "files of inf2 and flexgen",
-                   "The paper has two prices of a computational drive; its total of 98,400 has 2,400.")
+    return Finding(
+        {
+            **{name: spec.prices.gpu_usd[gpu] for name, gpu in gpus.items()},
+            "server": spec.prices.server_usd,
+            "expansion": spec.prices.expansion_usd,
+            "ssd": plain.drive_usd,
+            "csd": spec.prices.drive_usd,
+            "csd_other_text": None,
+        },
+        "files of inf2 and flexgen",
+        "The paper has two prices of a computational drive; its total of 98,400 has 2,400.",
+    )
 
 
 @CHECKS.of("inf2-gemv", "inf2-gemv-blk", "inf2-tile", by=Source.SETTING)
 def engine(evidence: Evidence, claim: str) -> Finding:
     config = system().accelerator.unit.config.gemv
-    values = {"inf2-gemv": config.lanes, "inf2-gemv-blk": config.blocks, "inf2-tile": {"rows": config.lanes,
-                                                                                      "cols": config.lanes}}
+    values = {
+        "inf2-gemv": config.lanes,
+        "inf2-gemv-blk": config.blocks,
+        "inf2-tile": {"rows": config.lanes, "cols": config.lanes},
+    }
     return Finding(values[claim], f"inf2-accelerator {system().own.attention.accelerator}")
 
 
-@CHECKS.of("inf2-soft-load", "inf2-soft-mask", "inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass",
-           by=Source.SETTING)
+@CHECKS.of("inf2-soft-load", "inf2-soft-mask", "inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass", by=Source.SETTING)
 def softmax(evidence: Evidence, claim: str) -> Finding:
     config = system().accelerator.unit.config.softmax
     group, rule = config.lanes // config.groups, config.rule
@@ -97,8 +135,12 @@ def device(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("inf2-res-lut", "inf2-res-ff", "inf2-res-bram", "inf2-res-uram", "inf2-res-dsp", by=Source.RECORD)
 def resources(evidence: Evidence, claim: str) -> Finding:
     kind, whole = claim.rsplit("-", 1)[1], {**KU15P.totals, **KU15P.counted_as}
-    return Finding(100 * taken(evidence)[kind] / whole[kind], "synth of inf2-accelerator for an FPGA",
-                   "Yosys counts before packing and placement. The paper's figures are of a placed design.", tolerance=0.1)
+    return Finding(
+        100 * taken(evidence)[kind] / whole[kind],
+        "synth of inf2-accelerator for an FPGA",
+        "Yosys counts before packing and placement. The paper's figures are of a placed design.",
+        tolerance=0.1,
+    )
 
 
 @CHECKS.of("inf2-split", by=Source.RECORD)
@@ -107,9 +149,13 @@ def both_products(evidence: Evidence, claim: str) -> Finding:
     column leaves it."""
     preset, config = inf2_gemv.UNIT.preset("inf2")
     found = evidence.record("inf2-gemv", preset, config, "sim").typed(inf2_gemv.Inf2GemvResult)
-    return Finding(found.mismatches == 0 and {"qk", "sv"} == {one.mode for one in (found.qk, found.sv)}
-                   and found.latency_cycles > config.lanes, "sim of inf2-gemv",
-                   "K passes the tile buffer, V goes past it.")
+    return Finding(
+        found.mismatches == 0
+        and {"qk", "sv"} == {one.mode for one in (found.qk, found.sv)}
+        and found.latency_cycles > config.lanes,
+        "sim of inf2-gemv",
+        "K passes the tile buffer, V goes past it.",
+    )
 
 
 @CHECKS.of("inf2-layout", by=Source.SETTING)
@@ -120,8 +166,11 @@ def layout(evidence: Evidence, claim: str) -> Finding:
     geometry = Geometry(head_dim=model.head_dim, extent_tokens=SHORT + OUTPUT, extents=1)
     places = [[geometry.place(0, kind, number) for number in range(SHORT + OUTPUT)] for kind in (0, 1)]
     whole = all(later - earlier == row for one in places for earlier, later in itertools.pairwise(one))
-    return Finding(whole and places[1][0] == places[0][-1] + row, "models/inf2/store",
-                   "An array of keys and one of values for each request and head, with room for the output.")
+    return Finding(
+        whole and places[1][0] == places[0][-1] + row,
+        "models/inf2/store",
+        "An array of keys and one of values for each request and head, with room for the output.",
+    )
 
 
 def coefficient(count: Callable[[int, int], Any], what: str) -> str:
@@ -131,31 +180,52 @@ def coefficient(count: Callable[[int, int], Any], what: str) -> str:
     return f"{first / 64:g} {what}"
 
 
-@CHECKS.of("inf2-t-prefill", "inf2-t-read", "inf2-t-write", "inf2-t-ansr", "inf2-t-answ", "inf2-eq3", "inf2-wb-mean",
-           "inf2-xcache", "inf2-kvbytes", by=Source.SETTING)
+@CHECKS.of(
+    "inf2-t-prefill",
+    "inf2-t-read",
+    "inf2-t-write",
+    "inf2-t-ansr",
+    "inf2-t-answ",
+    "inf2-eq3",
+    "inf2-wb-mean",
+    "inf2-xcache",
+    "inf2-kvbytes",
+    by=Source.SETTING,
+)
 def formulas(evidence: Evidence, claim: str) -> Finding:
     def block(width: int) -> Block:
         return Block(width, width, width)
 
     basis = "models/inf2/traffic.py"
     if claim == "inf2-kvbytes":
-        return Finding({key: [load_model(name).kv_bytes_per_token * BATCH * tokens * 1e-12 for name in MODELS]
-                        for key, tokens in (("16K", 1 << 14), ("32K", 1 << 15))}, "shapes of the models", tolerance=0.01)
+        return Finding(
+            {
+                key: [load_model(name).kv_bytes_per_token * BATCH * tokens * 1e-12 for name in MODELS]
+                for key, tokens in (("16K", 1 << 14), ("32K", 1 << 15))
+            },
+            "shapes of the models",
+            tolerance=0.01,
+        )
     if claim == "inf2-xcache":
         return Finding(block(64).x_token_bytes / block(64).kv_token_bytes, basis)
     if claim == "inf2-eq3":
         first, second = (block(64).traffic_ratio(s + 1) for s in (10, 20))
         slope = 10 / (second - first)
-        return Finding(f"(s+{first * slope - 10:g})/{slope:g}", basis,
-                       "Later steps have (s + i) / 2. New keys and values that go to the flash too are not counted.")
+        return Finding(
+            f"(s+{first * slope - 10:g})/{slope:g}",
+            basis,
+            "Later steps have (s + i) / 2. New keys and values that go to the flash too are not counted.",
+        )
     if claim == "inf2-wb-mean":
         two, three = (WriteBack(c, 256).mean_bytes(block(64), 1) / 64 for c in (2, 3))
         return Finding(f"({three - two:g}c+{3 * two - 2 * three:g}) b h d", basis)
-    texts = {"inf2-t-prefill": coefficient(lambda b, hd: block(hd).kv_write_of_prompt(b, 1), "s b h d"),
-             "inf2-t-read": coefficient(lambda b, hd: block(hd).kv_read(b, 2), "(s+i-1) b h d"),
-             "inf2-t-write": coefficient(lambda b, hd: block(hd).kv_write(b), "b h d"),
-             "inf2-t-ansr": coefficient(lambda b, hd: block(hd).near_storage(b).to_host, "b h d"),
-             "inf2-t-answ": coefficient(lambda b, hd: block(hd).near_storage(b).to_drives, "b h d")}
+    texts = {
+        "inf2-t-prefill": coefficient(lambda b, hd: block(hd).kv_write_of_prompt(b, 1), "s b h d"),
+        "inf2-t-read": coefficient(lambda b, hd: block(hd).kv_read(b, 2), "(s+i-1) b h d"),
+        "inf2-t-write": coefficient(lambda b, hd: block(hd).kv_write(b), "b h d"),
+        "inf2-t-ansr": coefficient(lambda b, hd: block(hd).near_storage(b).to_host, "b h d"),
+        "inf2-t-answ": coefficient(lambda b, hd: block(hd).near_storage(b).to_drives, "b h d"),
+    }
     return Finding(texts[claim], basis)
 
 
@@ -163,13 +233,20 @@ def formulas(evidence: Evidence, claim: str) -> Finding:
 def rules(evidence: Evidence, claim: str) -> Finding:
     if claim == "inf2-gqa":
         grouped, whole = (run(evidence, "inf2", name, 1 << 14, output=1).more for name in ("llama-2-70b", "llama-2-7b"))
-        return Finding(grouped["x_cache_bound"] == "larger" and whole["x_cache_requests"] > 0,
-                       "inf2 with LLaMA-2-70B and LLaMA-2-7B")
+        return Finding(
+            grouped["x_cache_bound"] == "larger" and whole["x_cache_requests"] > 0,
+            "inf2 with LLaMA-2-70B and LLaMA-2-7B",
+        )
     model = load_model("opt-30b")
-    shards = {batch: run(evidence, "inf2", model.name, 1000, batch=batch, output=1, **{"x_cache.use": "off"}).more
-              for batch in (1, 16)}
+    shards = {
+        batch: run(evidence, "inf2", model.name, 1000, batch=batch, output=1, **{"x_cache.use": "off"}).more
+        for batch in (1, 16)
+    }
     traffic = shards[16]["traffic_bytes"]
     own = traffic["accelerator"]["down"] - traffic["drive"]["down"] + traffic["flash"]["down"]
-    return Finding(shards[16]["shards_per_drive"] == model.heads and shards[1]["shards_per_drive"] == -(-model.heads // 16)
-                   and abs(own / traffic["flash"]["up"] - 1) < 1e-9,
-                   "inf2 with OPT-30B: all that reaches an accelerator is from its own flash or the GPU")
+    return Finding(
+        shards[16]["shards_per_drive"] == model.heads
+        and shards[1]["shards_per_drive"] == -(-model.heads // 16)
+        and abs(own / traffic["flash"]["up"] - 1) < 1e-9,
+        "inf2 with OPT-30B: all that reaches an accelerator is from its own flash or the GPU",
+    )

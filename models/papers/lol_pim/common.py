@@ -10,15 +10,32 @@ from ...serving.splits import Decoding, search
 from ...systems import MissingRecord, load_system
 from ..evidence import Checks, Evidence, NotCheckable
 
-__all__ = ["CHECKS", "MODELS", "TECHNIQUES", "baseline", "decoded", "most_tensor", "sized_splits", "splits", "system_of",
-           "techniques"]
+__all__ = [
+    "CHECKS",
+    "MODELS",
+    "TECHNIQUES",
+    "baseline",
+    "decoded",
+    "most_tensor",
+    "sized_splits",
+    "splits",
+    "system_of",
+    "techniques",
+]
 
 CHECKS = Checks()
 
 #: Models of Table 1 by the names of the claims.
-MODELS = {"Qwen1.5-1.8B": "qwen1.5-1.8b", "MPT-7B-story": "mpt-7b-storywriter", "Qwen1.5-7B": "qwen1.5-7b",
-          "Llama3.1-8B": "llama-3.1-8b", "Qwen1.5-14B": "qwen1.5-14b", "LongChat-13B": "longchat-13b",
-          "Qwen1.5-72B": "qwen1.5-72b", "Llama3.1-70B": "llama-3.1-70b"}
+MODELS = {
+    "Qwen1.5-1.8B": "qwen1.5-1.8b",
+    "MPT-7B-story": "mpt-7b-storywriter",
+    "Qwen1.5-7B": "qwen1.5-7b",
+    "Llama3.1-8B": "llama-3.1-8b",
+    "Qwen1.5-14B": "qwen1.5-14b",
+    "LongChat-13B": "longchat-13b",
+    "Qwen1.5-72B": "qwen1.5-72b",
+    "Llama3.1-70B": "llama-3.1-70b",
+}
 
 #: Techniques of Table 8: token-parallel partitioning, lazy allocation, two sets of buffers.
 TECHNIQUES = ("token_parallel", "lazy_allocation", "ping_pong")
@@ -31,12 +48,20 @@ def system_of(evidence: Evidence, name: str) -> Any:
 
 def techniques(nodes: int, *on: str) -> Any:
     """LoL-PIM with only these techniques."""
-    return load_system("lol-pim", {"node.nodes": nodes, "parallelism.tensor": 8 * nodes, "parallelism.pipeline": 1,
-                                   **{f"features.{name}": name in on for name in TECHNIQUES}})
+    return load_system(
+        "lol-pim",
+        {
+            "node.nodes": nodes,
+            "parallelism.tensor": 8 * nodes,
+            "parallelism.pipeline": 1,
+            **{f"features.{name}": name in on for name in TECHNIQUES},
+        },
+    )
 
 
 def splits(evidence: Evidence, model: str, nodes: int, *on: str, workload: str = "musique") -> list[Decoding]:
     """Decoding of a model on nodes with these techniques, for each legal split, fastest first."""
+
     def run() -> list[Decoding]:
         evidence.progress(f"LoL-PIM: {model} on {nodes} nodes with {', '.join(on) or 'no technique'}")
         return search(techniques(nodes, *on), load_model(model), workload, records=evidence.records)
@@ -50,8 +75,9 @@ def sized_splits(evidence: Evidence, system: str, gigabytes: int, model: str, ch
 
     def run() -> list[Decoding]:
         evidence.progress(f"LoL-PIM: {model} on {system} of {gigabytes} GB" + (f" with {told}" if told else ""))
-        return search(load_system(system, changes).sized(gigabytes), load_model(model), "musique",
-                      records=evidence.records)
+        return search(
+            load_system(system, changes).sized(gigabytes), load_model(model), "musique", records=evidence.records
+        )
 
     try:
         return evidence.once(("lol-pim", system, gigabytes, model, told), run)

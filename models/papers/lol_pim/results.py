@@ -31,26 +31,36 @@ def table_8(evidence: Evidence, claim: str) -> Finding:
     model, nodes = TABLE_8[claim]
     found = {name: splits(evidence, model, nodes, *on)[0] for name, on in COLUMNS.items()}
     shape = load_model(model)
-    ours = {name: [one.tokens_per_s, 100 * utilisation(shape, one.tokens_per_s, nodes, CONTEXT)]
-            for name, one in found.items()}
-    told = ", ".join(f"{name} {one.parallelism[0]} x {one.parallelism[1]} with a batch of {one.batch:.1f}"
-                     for name, one in found.items())
+    ours = {
+        name: [one.tokens_per_s, 100 * utilisation(shape, one.tokens_per_s, nodes, CONTEXT)]
+        for name, one in found.items()
+    }
+    told = ", ".join(
+        f"{name} {one.parallelism[0]} x {one.parallelism[1]} with a batch of {one.batch:.1f}"
+        for name, one in found.items()
+    )
     widest = most_tensor(splits(evidence, model, nodes))
-    return Finding({"nodes": nodes, **ours}, f"Musique, best split (tensor x pipeline): {told}",
-                   "Our model leaves out host time, latency of links and the output matrix. With its most tensor "
-                   f"parallelism, {widest.parallelism[0]} x {widest.parallelism[1]}, the PIM decodes "
-                   f"{widest.tokens_per_s:.0f} tokens/s.", tolerance=0.25)
+    return Finding(
+        {"nodes": nodes, **ours},
+        f"Musique, best split (tensor x pipeline): {told}",
+        "Our model leaves out host time, latency of links and the output matrix. With its most tensor "
+        f"parallelism, {widest.parallelism[0]} x {widest.parallelism[1]}, the PIM decodes "
+        f"{widest.tokens_per_s:.0f} tokens/s.",
+        tolerance=0.25,
+    )
 
 
 @CHECKS.of("lolpim-util-formula", by=())
 def formula(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("The claim compares figures of the paper with each other. The checks of Table 8 apply the formula "
-                       "to our rates.")
+    raise NotCheckable(
+        "The claim compares figures of the paper with each other. The checks of Table 8 apply the formula to our rates."
+    )
 
 
 @CHECKS.of("lolpim-dpa-batch", by=Source.RECORD)
 def batches(evidence: Evidence, claim: str) -> Finding:
     """Mean batch of lazy over static allocation, with 1024 GB and tensor 8 or the nearest legal degree."""
+
     def one(model: str, workload: str) -> float:
         shape = load_model(model)
         split = min(load_system("lol-pim").sized(1024).splits(shape), key=lambda s: abs(s.tp - 8))
@@ -60,15 +70,20 @@ def batches(evidence: Evidence, claim: str) -> Finding:
 
     def run() -> dict[str, float]:
         evidence.progress("LoL-PIM: batches of lazy and static allocation")
-        return {model: max(one(model, workload) for workload in ("qmsum", "hotpotqa", "musique"))
-                for model in ("qwen1.5-7b", "mpt-7b-storywriter", "llama-3.1-8b")}
+        return {
+            model: max(one(model, workload) for workload in ("qmsum", "hotpotqa", "musique"))
+            for model in ("qwen1.5-7b", "mpt-7b-storywriter", "llama-3.1-8b")
+        }
 
     found = evidence.once("lol-pim batches", run)
     told = ", ".join(f"{name} {value:.0f} %" for name, value in found.items())
-    return Finding({"max_percent": max(found.values())}, f"1024 GB; the largest of QMSum, HotpotQA, Musique: {told}",
-                   "Static allocation reserves the model's longest context, so its ratio to the tokens in use sets the "
-                   f"increase. A limit of 65536 tokens gives {found['mpt-7b-storywriter']:.0f} %; 131072 tokens give the "
-                   "maximum. The paper states neither its models nor its reservation.")
+    return Finding(
+        {"max_percent": max(found.values())},
+        f"1024 GB; the largest of QMSum, HotpotQA, Musique: {told}",
+        "Static allocation reserves the model's longest context, so its ratio to the tokens in use sets the "
+        f"increase. A limit of 65536 tokens gives {found['mpt-7b-storywriter']:.0f} %; 131072 tokens give the "
+        "maximum. The paper states neither its models nor its reservation.",
+    )
 
 
 @CHECKS.of("lolpim-dpa-perf", "lolpim-par-gap", "lolpim-par-shift", by=Source.RECORD)
@@ -90,23 +105,34 @@ def spread(evidence: Evidence, claim: str) -> Finding:
         told.append(f"{nodes} nodes: gains {', '.join(f'{s[0]} x {s[1]} {g:.2f}' for s, g in sorted(gains.items()))}")
     basis = "; ".join(told)
     if claim == "lolpim-dpa-perf":
-        return Finding({"max_ratio": gain}, basis,
-                       "The gain is largest where static allocation admits fewer requests than the pipeline has stages. "
-                       "The paper does not print which splits it shows.", tolerance=0.1)
+        return Finding(
+            {"max_ratio": gain},
+            basis,
+            "The gain is largest where static allocation admits fewer requests than the pipeline has stages. "
+            "The paper does not print which splits it shows.",
+            tolerance=0.1,
+        )
     if claim == "lolpim-par-gap":
-        return Finding({"max_ratio": gap}, "fastest over slowest legal split, all techniques, 4 and 16 nodes, at most a "
-                                           "module for each head",
-                       "The paper does not print which splits it shows. With several modules for a head the gap is "
-                       f"{widest:.2f}.", tolerance=0.1)
-    return Finding({"max_percent": shift}, "all techniques: the best split compared with the split that is best without "
-                                           "lazy allocation", "The paper does not print which splits it shows.", 0.1)
+        return Finding(
+            {"max_ratio": gap},
+            "fastest over slowest legal split, all techniques, 4 and 16 nodes, at most a module for each head",
+            f"The paper does not print which splits it shows. With several modules for a head the gap is {widest:.2f}.",
+            tolerance=0.1,
+        )
+    return Finding(
+        {"max_percent": shift},
+        "all techniques: the best split compared with the split that is best without lazy allocation",
+        "The paper does not print which splits it shows.",
+        0.1,
+    )
 
 
 @CHECKS.of("lolpim-thr-7b", "lolpim-thr-72b", "lolpim-thr-abs", by=Source.RECORD)
 def throughput(evidence: Evidence, claim: str) -> Finding:
     if claim == "lolpim-thr-abs":
-        raise NotCheckable("The body of the paper has no figure of 16.0. The figure of 8.54 is in section 8.2 and is "
-                           "checked there.")
+        raise NotCheckable(
+            "The body of the paper has no figure of 16.0. The figure of 8.54 is in section 8.2 and is checked there."
+        )
     model, sizes = ("qwen1.5-7b", (1024,)) if claim == "lolpim-thr-7b" else ("qwen1.5-72b", (256, 512, 1024))
     ratios: dict[str, list[float]] = {"vs_gpu_gddr": [], "vs_pim": []}
     told, others = [], []
@@ -114,46 +140,68 @@ def throughput(evidence: Evidence, claim: str) -> Finding:
         own = decoded(evidence, "lol-pim", size, model)
         gpu, pim = (sized_splits(evidence, name, size, model) for name in ("gpu-gddr", "aimx-pim"))
         bound = sized_splits(evidence, "gpu-gddr", size, model, ROOFLINE)[0]
-        used = {"vs_gpu_gddr": baseline(evidence, "gpu-gddr", size, model),
-                "vs_pim": baseline(evidence, "aimx-pim", size, model)}
+        used = {
+            "vs_gpu_gddr": baseline(evidence, "gpu-gddr", size, model),
+            "vs_pim": baseline(evidence, "aimx-pim", size, model),
+        }
         for key, one in used.items():
             ratios[key].append(own.tokens_per_s / one.tokens_per_s)
-        told.append(f"{size} GB: " + ", ".join(
-            f"{name} {one.tokens_per_s:.0f} ({one.parallelism[0]} x {one.parallelism[1]})"
-            for name, one in zip(("lol-pim", "gpu-gddr", "aimx-pim"), (own, *used.values()), strict=True)))
+        told.append(
+            f"{size} GB: "
+            + ", ".join(
+                f"{name} {one.tokens_per_s:.0f} ({one.parallelism[0]} x {one.parallelism[1]})"
+                for name, one in zip(("lol-pim", "gpu-gddr", "aimx-pim"), (own, *used.values()), strict=True)
+            )
+        )
         gains = [own.tokens_per_s / one.tokens_per_s for one in (gpu[0], bound, most_tensor(pim), pim[0])]
         others.append(f"At {size} GB they are " + ", ".join(f"{gain:.2f}" for gain in gains) + ".")
-    return Finding({key: max(values) for key, values in ratios.items()},
-                   "tokens/s on Musique (tensor x pipeline); LoL-PIM with its best split, both baselines with the most "
-                   f"tensor parallelism that gives a head to one module: {'; '.join(told)}",
-                   "The paper prints no split. Its GPU simulator has tensor parallelism only, and section 3.2 raises the "
-                   "PIM's tensor parallelism with its modules. Section 4.3 exchanges nothing between modules for a head. "
-                   "Other readings give other gains, in this order. The first two are over GPUs with their best split, and "
-                   "over such GPUs as a roofline. The last two are over PIM with all modules in tensor parallelism, where "
-                   f"several modules share a head, and with its best split. {' '.join(others)}", tolerance=0.25)
+    return Finding(
+        {key: max(values) for key, values in ratios.items()},
+        "tokens/s on Musique (tensor x pipeline); LoL-PIM with its best split, both baselines with the most "
+        f"tensor parallelism that gives a head to one module: {'; '.join(told)}",
+        "The paper prints no split. Its GPU simulator has tensor parallelism only, and section 3.2 raises the "
+        "PIM's tensor parallelism with its modules. Section 4.3 exchanges nothing between modules for a head. "
+        "Other readings give other gains, in this order. The first two are over GPUs with their best split, and "
+        "over such GPUs as a roofline. The last two are over PIM with all modules in tensor parallelism, where "
+        f"several modules share a head, and with its best split. {' '.join(others)}",
+        tolerance=0.25,
+    )
 
 
 @CHECKS.of("lolpim-lat-comb", by=Source.RECORD)
 def latency(evidence: Evidence, claim: str) -> Finding:
     alone = decoded(evidence, "aimx-pim", 1024, "qwen1.5-72b"), decoded(evidence, "lol-pim", 1024, "qwen1.5-72b")
-    hybrid = (decoded(evidence, "gpu-aimx-pim", 1024, "qwen1.5-72b"), decoded(evidence, "gpu-lol-pim", 1024, "qwen1.5-72b"))
+    hybrid = (
+        decoded(evidence, "gpu-aimx-pim", 1024, "qwen1.5-72b"),
+        decoded(evidence, "gpu-lol-pim", 1024, "qwen1.5-72b"),
+    )
     cut = [100 * (1 - before.tokens_per_s / after.tokens_per_s) for before, after in (alone, hybrid)]
-    return Finding({"min_percent": min(cut)}, "time per token of all requests, 1024 GB, Musique",
-                   f"The reduction is {cut[0]:.1f} % standalone and {cut[1]:.1f} % in the hybrid, where the GPUs' part "
-                   "stays the same.")
+    return Finding(
+        {"min_percent": min(cut)},
+        "time per token of all requests, 1024 GB, Musique",
+        f"The reduction is {cut[0]:.1f} % standalone and {cut[1]:.1f} % in the hybrid, where the GPUs' part "
+        "stays the same.",
+    )
 
 
 @CHECKS.of("lolpim-hyb-gap", by=Source.RECORD)
 def hybrid_gap(evidence: Evidence, claim: str) -> Finding:
-    found = {model: decoded(evidence, "lol-pim", 1024, model).tokens_per_s /
-             decoded(evidence, "gpu-lol-pim", 1024, model).tokens_per_s for model in ("qwen1.5-7b", "qwen1.5-72b")}
+    found = {
+        model: decoded(evidence, "lol-pim", 1024, model).tokens_per_s
+        / decoded(evidence, "gpu-lol-pim", 1024, model).tokens_per_s
+        for model in ("qwen1.5-7b", "qwen1.5-72b")
+    }
     told = ", ".join(f"{name} {value:.2f}" for name, value in found.items())
-    return Finding({"max_ratio": max(found.values())}, f"1024 GB, Musique: {told}",
-                   "An all-reduce of our GPUs takes microseconds. The standalone system has twice the room for keys and "
-                   "values, which gives larger batches.")
+    return Finding(
+        {"max_ratio": max(found.values())},
+        f"1024 GB, Musique: {told}",
+        "An all-reduce of our GPUs takes microseconds. The standalone system has twice the room for keys and "
+        "values, which gives larger batches.",
+    )
 
 
 @CHECKS.of("lolpim-acc-drop", "lolpim-acc-mistral", "lolpim-acc-qwen", *TABLE_9, "lolpim-motsec3", by=())
 def needs_more(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("The check needs the GPUs of that study." if claim == "lolpim-motsec3" else
-                       "The check needs the trained model.")
+    raise NotCheckable(
+        "The check needs the GPUs of that study." if claim == "lolpim-motsec3" else "The check needs the trained model."
+    )

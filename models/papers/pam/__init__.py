@@ -8,6 +8,17 @@ from .common import CHECKS
 from .figures import FIGURES
 from .runs import AHEAD
 
-__all__ = ["PAPER", "algorithm", "area", "differences", "memory", "placement", "platform", "results", "settings", "units"]
+__all__ = [
+    "PAPER",
+    "algorithm",
+    "area",
+    "differences",
+    "memory",
+    "placement",
+    "platform",
+    "results",
+    "settings",
+    "units",
+]
 
 PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES, ahead=AHEAD)

@@ -27,8 +27,11 @@ def merge(states: list[State]) -> State:
     """Merge the partial results of one query. Their order does not matter."""
     top = max(state[0] for state in states)
     weights = [0.0 if state[0] == -np.inf else float(np.exp(state[0] - top)) for state in states]
-    return (top, sum(w * state[1] for w, state in zip(weights, states, strict=True)),
-            sum((w * state[2] for w, state in zip(weights, states, strict=True)), np.zeros(len(states[0][2]))))
+    return (
+        top,
+        sum(w * state[1] for w, state in zip(weights, states, strict=True)),
+        sum((w * state[2] for w, state in zip(weights, states, strict=True)), np.zeros(len(states[0][2]))),
+    )
 
 
 def attention(q: np.ndarray, k: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -50,12 +53,18 @@ def exact(evidence: Evidence, claim: str) -> Finding:
         for t in range(3):
             mine = random.permutation(np.flatnonzero(tier == t))
             tile = int(random.integers(1, 33))
-            tiers.append(merge([local(q, k[mine[a:a + tile]], v[mine[a:a + tile]])
-                                for a in range(0, max(len(mine), 1), tile)]))
+            tiers.append(
+                merge(
+                    [local(q, k[mine[a : a + tile]], v[mine[a : a + tile]]) for a in range(0, max(len(mine), 1), tile)]
+                )
+            )
         _, total, output = merge(tiers)
         worst = max(worst, float(np.abs(output / total - attention(q, k, v)).max()))
-    return Finding({"max_abs_err_fp64": worst}, f"{DRAWS} random partitions of up to 200 tokens over three tiers, binary64",
-                   "The error is the rounding of binary64 sums of up to 200 terms." if worst > 1e-15 else "")
+    return Finding(
+        {"max_abs_err_fp64": worst},
+        f"{DRAWS} random partitions of up to 200 tokens over three tiers, binary64",
+        "The error is the rounding of binary64 sums of up to 200 terms." if worst > 1e-15 else "",
+    )
 
 
 @CHECKS.of("pam-alg1-literal", by=Source.RUN)
@@ -65,7 +74,7 @@ def literal(evidence: Evidence, claim: str) -> Finding:
     divided, fixed = [], []
     for _ in range(DRAWS):
         q, k, v = random.standard_normal(DIM) / np.sqrt(DIM), *random.standard_normal((2, TOKENS, DIM))
-        tiles = [local(q, k[a:a + TILE], v[a:a + TILE]) for a in range(0, TOKENS, TILE)]
+        tiles = [local(q, k[a : a + TILE], v[a : a + TILE]) for a in range(0, TOKENS, TILE)]
         truth = attention(q, k, v)
         top, total, output = merge(tiles)
         divided.append(np.abs(output / (top + np.log(total)) - truth).max())
@@ -79,6 +88,9 @@ def literal(evidence: Evidence, claim: str) -> Finding:
         low, middle, high = np.nanquantile(errors, (0.05, 0.5, 0.95))
         ours[name] = float(middle)
         told.append(f"`{name}` {low:.2g} to {high:.2g}")
-    return Finding(ours, f"median over {DRAWS} draws of {TOKENS} tokens of {DIM} elements in tiles of {TILE}",
-                   "The error depends on the drawn numbers, and the claim has the values of one draw. Ours lie in these "
-                   f"ranges (5 to 95 % of the draws): {', '.join(told)}. Any draw gives an error far above rounding.")
+    return Finding(
+        ours,
+        f"median over {DRAWS} draws of {TOKENS} tokens of {DIM} elements in tiles of {TILE}",
+        "The error depends on the drawn numbers, and the claim has the values of one draw. Ours lie in these "
+        f"ranges (5 to 95 % of the draws): {', '.join(told)}. Any draw gives an error far above rounding.",
+    )

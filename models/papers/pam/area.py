@@ -67,29 +67,36 @@ def mm2(evidence: Evidence, kge: float, place: str) -> float:
 
 
 def basis(place: str, penalised: bool = True) -> str:
-    return (f"measured gate equivalents x the geometric mean of the range of {logic_node(place)} gate areas as placed"
-            + (" x the density penalty of DRAM" if penalised else ""))
+    return (
+        f"measured gate equivalents x the geometric mean of the range of {logic_node(place)} gate areas as placed"
+        + (" x the density penalty of DRAM" if penalised else "")
+    )
 
 
 def band(place: str) -> str:
     """How far the range of gate area and placement utilisation reaches."""
     factor = 1 + um2_per_ge(place)[1]
-    return (f"The range of gate area and placement utilisation reaches from {1 / factor:.2f} to {factor:.2f} times our "
-            "value.")
+    return (
+        f"The range of gate area and placement utilisation reaches from {1 / factor:.2f} to {factor:.2f} times our "
+        "value."
+    )
 
 
 def composed(evidence: Evidence, tier: str, units: int, reducers: int, place: str | None = None) -> float:
     """mm2 of a number of units and reduction units of a tier."""
     place = place or tier
-    return (units * mm2(evidence, gate_equivalents(evidence, "pu", tier), place)
-            + reducers * mm2(evidence, gate_equivalents(evidence, "ru", tier), place))
+    return units * mm2(evidence, gate_equivalents(evidence, "pu", tier), place) + reducers * mm2(
+        evidence, gate_equivalents(evidence, "ru", tier), place
+    )
 
 
 def larger(evidence: Evidence, tier: str, place: str | None = None) -> str:
     """Why our units differ in area from the paper's."""
     pu = gate_equivalents(evidence, "pu", tier)
-    return (f"Our unit has {pu / 1e3:.1f} kGE. Its products are exact and rounded once, accumulation has FP32 precision, "
-            f"and memories are estimated as macros. {band(place or tier)}")
+    return (
+        f"Our unit has {pu / 1e3:.1f} kGE. Its products are exact and rounded once, accumulation has FP32 precision, "
+        f"and memories are estimated as macros. {band(place or tier)}"
+    )
 
 
 def counts(evidence: Evidence, tier: str) -> tuple[int, int]:
@@ -105,8 +112,12 @@ def counts(evidence: Evidence, tier: str) -> tuple[int, int]:
 def die(evidence: Evidence, claim: str) -> Finding:
     tier = claim.rsplit("-", 1)[1]
     area = composed(evidence, tier, *counts(evidence, tier))
-    return Finding({"mm2": area, "percent": 100 * area / die_mm2(evidence, tier), "die_mm2": None}, basis(tier),
-                   larger(evidence, tier) + " The system file has the area of the die.", AREA)
+    return Finding(
+        {"mm2": area, "percent": 100 * area / die_mm2(evidence, tier), "die_mm2": None},
+        basis(tier),
+        larger(evidence, tier) + " The system file has the area of the die.",
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-hbm-pu", by=Source.RECORD)
@@ -114,46 +125,69 @@ def hbm_unit(evidence: Evidence, claim: str) -> Finding:
     config = config_of("hbm")
     results = evidence.record("pam-pu", PU["hbm"], config, "synth").results
     staging = sum(m["area_um2_estimate"] for m in results["memories"] if m["name"].startswith(("query", "outputs")))
-    return Finding({"mm2": mm2(evidence, results["area_ge"], "hbm"),
-                    "buffer_percent": 100 * staging / results["area_um2"],
-                    "datapath_percent": None, "control_percent": None}, basis("hbm"),
-                   larger(evidence, "hbm")
-                   + " Synthesis maps datapath and control together, so their areas can't be separated.",
-                   AREA)
+    return Finding(
+        {
+            "mm2": mm2(evidence, results["area_ge"], "hbm"),
+            "buffer_percent": 100 * staging / results["area_um2"],
+            "datapath_percent": None,
+            "control_percent": None,
+        },
+        basis("hbm"),
+        larger(evidence, "hbm") + " Synthesis maps datapath and control together, so their areas can't be separated.",
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-hbm-ru", by=Source.RECORD)
 def hbm_reducer(evidence: Evidence, claim: str) -> Finding:
-    return Finding({"mm2": mm2(evidence, gate_equivalents(evidence, "ru", "hbm"), "hbm"), "compute_percent": None},
-                   basis("hbm"), f"Technology mapping does not separate the area of arithmetic. {band('hbm')}", AREA)
+    return Finding(
+        {"mm2": mm2(evidence, gate_equivalents(evidence, "ru", "hbm"), "hbm"), "compute_percent": None},
+        basis("hbm"),
+        f"Technology mapping does not separate the area of arithmetic. {band('hbm')}",
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-ddr-pu", by=Source.RECORD)
 def ddr_units(evidence: Evidence, claim: str) -> Finding:
-    return Finding({f"{unit}_mm2": mm2(evidence, gate_equivalents(evidence, unit, "ddr"), "ddr") for unit in ("pu", "ru")},
-                   basis("ddr"), larger(evidence, "ddr"), AREA)
+    return Finding(
+        {f"{unit}_mm2": mm2(evidence, gate_equivalents(evidence, unit, "ddr"), "ddr") for unit in ("pu", "ru")},
+        basis("ddr"),
+        larger(evidence, "ddr"),
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-hbm-old", by=Source.RECORD)
 def older_process(evidence: Evidence, claim: str) -> Finding:
     area = composed(evidence, "hbm", *counts(evidence, "hbm"), place="older")
-    return Finding({"mm2": area, "die_mm2": None, "percent": None}, basis("older"),
-                   larger(evidence, "hbm", "older") + " Pairing the older process with 28 nm logic is this project's "
-                   "choice. Only the claim has the area of this die, so the percentage is not checked.", AREA)
+    return Finding(
+        {"mm2": area, "die_mm2": None, "percent": None},
+        basis("older"),
+        larger(evidence, "hbm", "older") + " Pairing the older process with 28 nm logic is this project's "
+        "choice. Only the claim has the area of this die, so the percentage is not checked.",
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-dense", by=Source.SETTING)
 def density(evidence: Evidence, claim: str) -> Finding:
-    return Finding(budget(evidence).density_penalty, "density_penalty of pam-hbm-only, which adopts the paper's assumption")
+    return Finding(
+        budget(evidence).density_penalty, "density_penalty of pam-hbm-only, which adopts the paper's assumption"
+    )
 
 
 @CHECKS.of("pam-area-ssd", by=Source.RECORD)
 def controller(evidence: Evidence, claim: str) -> Finding:
     area = composed(evidence, "ssd", 64, 8)
-    return Finding({"mm2": area, "percent": None}, basis("ssd", False) + ", 64 units and 8 reduction units",
-                   "The area excludes the shared buffer, because the paper does not state its size. The area of the "
-                   f"controller follows only from this claim, so the percentage is not "
-                   f"checked. {band('ssd')}", AREA)
+    return Finding(
+        {"mm2": area, "percent": None},
+        basis("ssd", False) + ", 64 units and 8 reduction units",
+        "The area excludes the shared buffer, because the paper does not state its size. The area of the "
+        f"controller follows only from this claim, so the percentage is not "
+        f"checked. {band('ssd')}",
+        AREA,
+    )
 
 
 #: Interface by the device that has it, and the device's channels: a measured interface serves one channel.
@@ -170,34 +204,46 @@ def interface_mm2(evidence: Evidence, device: str) -> float:
     return channels * mm2(evidence, float(record.results["area_ge"]), "ssd")
 
 
-INTERFACE_WHY = ("Ours has an interface for each channel of the device, for one direction, with the buffer and queues of "
-                 "the preset. The paper states neither the size of its buffer nor its queues.")
+INTERFACE_WHY = (
+    "Ours has an interface for each channel of the device, for one direction, with the buffer and queues of "
+    "the preset. The paper states neither the size of its buffer nor its queues."
+)
 
 
 @CHECKS.of("pam-if-area", by=Source.RECORD)
 def interface(evidence: Evidence, claim: str) -> Finding:
-    return Finding(interface_mm2(evidence, "hbm"), basis("ssd", False) + ", the 16 channels of a stack",
-                   f"{INTERFACE_WHY} {band('ssd')}", AREA)
+    return Finding(
+        interface_mm2(evidence, "hbm"),
+        basis("ssd", False) + ", the 16 channels of a stack",
+        f"{INTERFACE_WHY} {band('ssd')}",
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-if-hbm", by=Source.RECORD)
 def interface_share(evidence: Evidence, claim: str) -> Finding:
     die = die_mm2(evidence, "hbm")
-    return Finding(100 * interface_mm2(evidence, "hbm") / die,
-                   basis("ssd", False) + f", {INTERFACES['hbm'][1]} channels, divided by {die:.1f} mm2",
-                   f"The logic die is assumed to be as large as the DRAM die. {INTERFACE_WHY} {band('ssd')}", AREA)
+    return Finding(
+        100 * interface_mm2(evidence, "hbm") / die,
+        basis("ssd", False) + f", {INTERFACES['hbm'][1]} channels, divided by {die:.1f} mm2",
+        f"The logic die is assumed to be as large as the DRAM die. {INTERFACE_WHY} {band('ssd')}",
+        AREA,
+    )
 
 
 @CHECKS.of("pam-area-if-ddr", "pam-area-if-ssd", by=())
 def interface_share_of_another_die(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("The paper gives the area of a DIMM's central buffer only through this percentage."
-                       if claim.endswith("ddr") else
-                       "The area of the controller follows only from the paper's percentages, which contradict each "
-                       "other.")
+    raise NotCheckable(
+        "The paper gives the area of a DIMM's central buffer only through this percentage."
+        if claim.endswith("ddr")
+        else "The area of the controller follows only from the paper's percentages, which contradict each other."
+    )
 
 
 @CHECKS.of("pam-proc", by=())
 def processes(evidence: Evidence, claim: str) -> Finding:
     hbm, ddr, ssd = (logic_node(place) for place in ("hbm", "ddr", "ssd"))
-    raise NotCheckable("The claim names foundry processes that are not open. Areas use open figures for logic of the same "
-                       f"generation: {hbm} for HBM, {ddr} for DDR, {ssd} for the SSD.")
+    raise NotCheckable(
+        "The claim names foundry processes that are not open. Areas use open figures for logic of the same "
+        f"generation: {hbm} for HBM, {ddr} for DDR, {ssd} for the SSD."
+    )

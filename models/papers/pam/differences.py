@@ -25,8 +25,13 @@ from .settings import MODELS
 
 def scaled(cause: str, number: str, ours: float, factor: float | None, unit: str | None = None) -> Difference:
     """A number that our value is proportional to, or inversely proportional: the paper's needs ``factor`` times ours."""
-    return Difference(cause=cause, number=number, ours=ours,  # type: ignore[arg-type]  # checked by pydantic
-                      needed=None if factor is None else ours * factor, unit=unit)
+    return Difference(
+        cause=cause,
+        number=number,
+        ours=ours,  # type: ignore[arg-type]  # checked by pydantic
+        needed=None if factor is None else ours * factor,
+        unit=unit,
+    )
 
 
 def inverse(judged: Judgement) -> float | None:
@@ -46,8 +51,9 @@ def at_the_peak(evidence: Evidence, model: str, workload: str, prefill: bool) ->
     return float(gpu.count * gpu.peak_tflops * 1e12 / (2 * weights) * share)
 
 
-def gain_difference(base: str, rate: float, judged: Judgement, bound: float, paper: float | None, what: str
-                    ) -> Difference:
+def gain_difference(
+    base: str, rate: float, judged: Judgement, bound: float, paper: float | None, what: str
+) -> Difference:
     """A gain over a baseline: ``bound`` is the gain that the GPUs' peak allows, with attention in no time.
 
     The paper says that its baseline with offload keeps in HBM what fits. If the peak then allows less than the paper's
@@ -55,9 +61,13 @@ def gain_difference(base: str, rate: float, judged: Judgement, bound: float, pap
     """
     beyond = paper is not None and bound < paper
     told = f"the GPUs' peak allows a gain of at most {bound:.1f}"
-    return scaled("contradiction" if beyond and base == "vllm-offload" else "unpublished-input",
-                  f"rate of `{base}` {what}; " + (told if beyond else "the paper gives no batch of it"), rate, judged.ratio,
-                  "tokens/s")
+    return scaled(
+        "contradiction" if beyond and base == "vllm-offload" else "unpublished-input",
+        f"rate of `{base}` {what}; " + (told if beyond else "the paper gives no batch of it"),
+        rate,
+        judged.ratio,
+        "tokens/s",
+    )
 
 
 def paper_value(ours: Any, judged: Judgement) -> float | None:
@@ -83,8 +93,14 @@ def conversations(evidence: Evidence, claim: str, ours: Any, judged: Judgement) 
     workload = workloads[0] if len(workloads) == 1 else "wildchat"
     found = online(evidence, base, model, workload, prefill=prefill)
     limit, state = next((limit, state) for limit in reversed(LIMITS_MS) if (state := found[limit]))
-    return gain_difference(base, state.tokens_per_s, judged, float(np.mean(bounds)), paper_value(ours, judged),
-                           f"with {model} on {workload} within {limit} ms per token")
+    return gain_difference(
+        base,
+        state.tokens_per_s,
+        judged,
+        float(np.mean(bounds)),
+        paper_value(ours, judged),
+        f"with {model} on {workload} within {limit} ms per token",
+    )
 
 
 @CHECKS.off("pam-thr-off", "pam-thr-off-avg", "pam-thr-off-decode", "pam-thr-off-avg-decode")
@@ -95,12 +111,25 @@ def long_contexts(evidence: Evidence, claim: str, ours: Any, judged: Judgement) 
     def rate(model: str, workload: str, batch: int) -> float:
         return steady(evidence, "vllm-offload", model, workload, batch, prefill=prefill).tokens_per_s
 
-    bound = float(np.mean([at_the_peak(evidence, model, workload, prefill) / rate(model, workload, batch)
-                           for model, workload in pairs for batch in BATCHES[model]]))
+    bound = float(
+        np.mean(
+            [
+                at_the_peak(evidence, model, workload, prefill) / rate(model, workload, batch)
+                for model, workload in pairs
+                for batch in BATCHES[model]
+            ]
+        )
+    )
     model, workload = pairs[0] if judged.part else ("llama3-70b", "arxiv_sum")
     batch = BATCHES[model][-1]
-    return gain_difference("vllm-offload", rate(model, workload, batch), judged, bound, paper_value(ours, judged),
-                           f"with {batch} requests of {model} on {workload}")
+    return gain_difference(
+        "vllm-offload",
+        rate(model, workload, batch),
+        judged,
+        bound,
+        paper_value(ours, judged),
+        f"with {batch} requests of {model} on {workload}",
+    )
 
 
 @CHECKS.off("pam-lpim-ssd")
@@ -109,14 +138,23 @@ def tokens_in_the_ssd(evidence: Evidence, claim: str, ours: Any, judged: Judgeme
     requests, share, needed = BATCHES["opt-175b"][-1], ours["min_kv_percent"] / 100, None
     if judged.part == "min_kv_percent" and judged.ratio:
         needed = requests * (1 - share) / (1 - share / judged.ratio)
-    return Difference(cause="contradiction", number=f"requests of OPT-175B at {LONGEST} tokens; the paper's largest batch "
-                      "leaves fewer tokens for the SSD", ours=requests, needed=needed, unit="requests")
+    return Difference(
+        cause="contradiction",
+        number=f"requests of OPT-175B at {LONGEST} tokens; the paper's largest batch leaves fewer tokens for the SSD",
+        ours=requests,
+        needed=needed,
+        unit="requests",
+    )
 
 
 @CHECKS.off("pam-scale")
 def configurations(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return Difference(cause="unpublished-input", number="GPUs of the largest configuration; from there on L-PIM needs no "
-                      "SSD", ours=16, unit="GPUs")
+    return Difference(
+        cause="unpublished-input",
+        number="GPUs of the largest configuration; from there on L-PIM needs no SSD",
+        ours=16,
+        unit="GPUs",
+    )
 
 
 # Energy ----------------------------------------------------------------------------------------------------------------
@@ -126,26 +164,34 @@ def configurations(evidence: Evidence, claim: str, ours: Any, judged: Judgement)
 READS = ("pim_cell_reads", "pu_compute")
 
 
-def energy_factor(ours: Mapping[str, float], theirs: Mapping[str, float], scaled_: tuple[str, ...], saved: float
-                  ) -> float | None:
+def energy_factor(
+    ours: Mapping[str, float], theirs: Mapping[str, float], scaled_: tuple[str, ...], saved: float
+) -> float | None:
     """Factor of some components in both systems with which the first saves this share of the second's energy. None if no
     factor does."""
-    rest, parts = ([sum(value for name, value in one.items() if (name in scaled_) == inside) for one in (ours, theirs)]
-                   for inside in (False, True))
+    rest, parts = (
+        [sum(value for name, value in one.items() if (name in scaled_) == inside) for one in (ours, theirs)]
+        for inside in (False, True)
+    )
     wanted = 1 - saved
     missing, change = rest[0] - wanted * rest[1], wanted * parts[1] - parts[0]
     return missing / change if change and missing / change > 0 else None
 
 
-@CHECKS.off("pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory")
+@CHECKS.off(
+    "pam-energy-vllm", "pam-energy-lpim", "pam-energy-lspim", "pam-energy-vllm-memory", "pam-energy-lpim-memory"
+)
 def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     """The energy of a byte that decides the load at the end of the interval that is farther off."""
     base = {"vllm": "vllm-offload", "lpim": "l-pim", "lspim": "ls-pim"}[claim.split("-")[2]]
     counted = ATTENTION_ENERGY if base == "ls-pim" else MEMORY_ENERGY if claim.endswith("-memory") else None
 
     def joules(system: str, load: tuple[str, str, int]) -> dict[str, float]:
-        return {name: value for name, value in energy_of(evidence, system, *load).items()
-                if counted is None or name in counted}
+        return {
+            name: value
+            for name, value in energy_of(evidence, system, *load).items()
+            if counted is None or name in counted
+        }
 
     end = int(judged.part.strip("[]"))
     loads = {load: (joules("pam", load), joules(base, load)) for load in energy_runs()}
@@ -155,22 +201,38 @@ def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Ju
     at = f"with {load[2]} requests of {load[0]} on {load[1]}"
     if base == "vllm-offload" and other.get("kv_transfers", 0) > 0:
         offload: Any = system_of(evidence, base)
-        byte = offload.offload.tiers[0].pj_per_byte + offload.offload.links.pj_per_byte + \
-            offload.spec.energy.dram_pj_per_byte
+        byte = (
+            offload.offload.tiers[0].pj_per_byte
+            + offload.offload.links.pj_per_byte
+            + offload.spec.energy.dram_pj_per_byte
+        )
         needed = energy_factor(pam, other, ("kv_transfers",), wanted)
-        return scaled("unpublished-input", f"energy of a byte that the GPUs fetch from DDR4 and write to HBM, {at}", byte,
-                      needed, "pJ")
+        return scaled(
+            "unpublished-input",
+            f"energy of a byte that the GPUs fetch from DDR4 and write to HBM, {at}",
+            byte,
+            needed,
+            "pJ",
+        )
     needed = energy_factor(pam, other, READS, wanted)
     if needed is None:
         most = max(pam, key=lambda name: pam[name] - other.get(name, 0.0))
-        return Difference(cause="design", number=f"energy of `{most}` for a token of `pam` {at}; `{base}` has "
-                          f"{other.get(most, 0.0):.3g} J", ours=pam[most],
-                          needed=max(pam[most] - sum(pam.values()) + (1 - wanted) * sum(other.values()), 0.0), unit="J")
+        return Difference(
+            cause="design",
+            number=f"energy of `{most}` for a token of `pam` {at}; `{base}` has {other.get(most, 0.0):.3g} J",
+            ours=pam[most],
+            needed=max(pam[most] - sum(pam.values()) + (1 - wanted) * sum(other.values()), 0.0),
+            unit="J",
+        )
     tiers: Any = system_of(evidence, "pam")
     memory = tiers.memories[0]
-    return scaled("unpublished-input", f"energy of a byte that a unit in HBM reads, {at}; the paper defines no standard "
-                  "read", read_pj(memory, tiers.pim.energy.boundary) / memory.column_bytes, needed,
-                  "pJ")
+    return scaled(
+        "unpublished-input",
+        f"energy of a byte that a unit in HBM reads, {at}; the paper defines no standard read",
+        read_pj(memory, tiers.pim.energy.boundary) / memory.column_bytes,
+        needed,
+        "pJ",
+    )
 
 
 @CHECKS.off("pam-energy-kv")
@@ -179,8 +241,13 @@ def energy_of_transfers(evidence: Evidence, claim: str, ours: Any, judged: Judge
     parts = {name: value for name, value in result.energy_breakdown_mj.items() if isinstance(value, int | float)}
     moving = parts.pop("kv_transfers")
     wanted = ours["min_energy_percent"] / judged.ratio / 100 if judged.ratio else 1.0
-    return Difference(cause="unpublished-input", number="energy of moving the KV of a token to the GPUs", ours=moving,
-                      needed=sum(parts.values()) * wanted / (1 - wanted) if wanted < 1 else None, unit="mJ")
+    return Difference(
+        cause="unpublished-input",
+        number="energy of moving the KV of a token to the GPUs",
+        ours=moving,
+        needed=sum(parts.values()) * wanted / (1 - wanted) if wanted < 1 else None,
+        unit="mJ",
+    )
 
 
 # Ablation --------------------------------------------------------------------------------------------------------------
@@ -189,8 +256,12 @@ def energy_of_transfers(evidence: Evidence, claim: str, ours: Any, judged: Judge
 @CHECKS.off("pam-abl-small", "pam-abl-large", "pam-abl-dep")
 def size_of_a_batch(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     large = claim == "pam-abl-large"
-    return Difference(cause="unpublished-input", number=f"requests of the {'large' if large else 'small'} batch, and the "
-                      "activations of its tokens", ours=BATCHES["llama3-70b"][-1 if large else 0], unit="requests")
+    return Difference(
+        cause="unpublished-input",
+        number=f"requests of the {'large' if large else 'small'} batch, and the activations of its tokens",
+        ours=BATCHES["llama3-70b"][-1 if large else 0],
+        unit="requests",
+    )
 
 
 # Reduction, moves and the interface ------------------------------------------------------------------------------------
@@ -210,33 +281,51 @@ def clocks_of_a_merge(evidence: Evidence, claim: str, ours: Any, judged: Judgeme
     hidden, exposed, merge = tiers[tier]["local_us"], reduction["exposed_us"], reduction["merge_us"]
     whole = 100 * (exposed + merge) / reduction["share_percent"] - exposed
     fits = (hidden + max((share * whole - merge) / (1 - share), 0.0)) / tiers[tier]["reduce_us"]
-    return Difference(cause="design", number=f"clocks of a merge in the device's reduction units of `{tier}`, for one "
-                      "query of a request with few active tokens", ours=clocks, needed=fits * clocks, unit="clocks")
+    return Difference(
+        cause="design",
+        number=f"clocks of a merge in the device's reduction units of `{tier}`, for one "
+        "query of a request with few active tokens",
+        ours=clocks,
+        needed=fits * clocks,
+        unit="clocks",
+    )
 
 
 @CHECKS.off("pam-ru-xfer")
 def hops(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return Difference(cause="unpublished-input", number="hops from a bank to the logic die whose bytes count", ours=2,
-                      unit="hops")
+    return Difference(
+        cause="unpublished-input", number="hops from a bank to the logic die whose bytes count", ours=2, unit="hops"
+    )
 
 
 @CHECKS.off("pam-ru-bw")
 def rate_of_a_device(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return Difference(cause="unpublished-input", number="devices between which the gain is compared", ours=2, unit="tiers")
+    return Difference(
+        cause="unpublished-input", number="devices between which the gain is compared", ours=2, unit="tiers"
+    )
 
 
 @CHECKS.off("pam-migr", "pam-migr-ssd")
 def tokens_that_stay(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     """About as many tokens move as change between active and idle."""
     keep = Locality().keep
-    return Difference(cause="unpublished-input", number="probability that a token stays as active as it was, from a "
-                      "trace of activations", ours=keep, needed=1 - (1 - keep) / judged.ratio if judged.ratio else None)
+    return Difference(
+        cause="unpublished-input",
+        number="probability that a token stays as active as it was, from a trace of activations",
+        ours=keep,
+        needed=1 - (1 - keep) / judged.ratio if judged.ratio else None,
+    )
 
 
 @CHECKS.off("pam-if-lat")
 def rate_of_a_copy(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("unpublished-input", "percentage of the memories' rates that a CPU's copy reaches",
-                  100 * cpu_path().share_of_bandwidth, judged.ratio, "%")
+    return scaled(
+        "unpublished-input",
+        "percentage of the memories' rates that a CPU's copy reaches",
+        100 * cpu_path().share_of_bandwidth,
+        judged.ratio,
+        "%",
+    )
 
 
 @CHECKS.off("pam-bg-id")
@@ -252,52 +341,91 @@ def bits_of_a_group(evidence: Evidence, claim: str, ours: Any, judged: Judgement
 def gates_of_a_die(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     units, reducers = counts(evidence, "hbm")
     total = units * gate_equivalents(evidence, "pu", "hbm") + reducers * gate_equivalents(evidence, "ru", "hbm")
-    return scaled("design", "gate equivalents of all units of a die; our products are exact and our sums have FP32 "
-                      "precision", total / 1e3, inverse(judged), "kGE")
+    return scaled(
+        "design",
+        "gate equivalents of all units of a die; our products are exact and our sums have FP32 precision",
+        total / 1e3,
+        inverse(judged),
+        "kGE",
+    )
 
 
 @CHECKS.off("pam-area-hbm-pu")
 def gates_of_a_unit(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     if judged.part == "buffer_percent":
-        return scaled("unpublished-input", "area of the staging buffer as a percentage of the unit", ours[judged.part],
-                      inverse(judged), "%")
-    return scaled("design", "gate equivalents of a unit; our products are exact and our sums have FP32 precision",
-                  gate_equivalents(evidence, "pu", "hbm") / 1e3, inverse(judged), "kGE")
+        return scaled(
+            "unpublished-input",
+            "area of the staging buffer as a percentage of the unit",
+            ours[judged.part],
+            inverse(judged),
+            "%",
+        )
+    return scaled(
+        "design",
+        "gate equivalents of a unit; our products are exact and our sums have FP32 precision",
+        gate_equivalents(evidence, "pu", "hbm") / 1e3,
+        inverse(judged),
+        "kGE",
+    )
 
 
 @CHECKS.off("pam-area-hbm-ru")
 def gates_of_a_reduction_unit(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("design", "gate equivalents of a reduction unit; our sums have FP32 precision",
-                  gate_equivalents(evidence, "ru", "hbm") / 1e3, inverse(judged), "kGE")
+    return scaled(
+        "design",
+        "gate equivalents of a reduction unit; our sums have FP32 precision",
+        gate_equivalents(evidence, "ru", "hbm") / 1e3,
+        inverse(judged),
+        "kGE",
+    )
 
 
 @CHECKS.off("pam-area-ddr", "pam-area-ddr-pu")
 def gate_in_the_process(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("unpublished-input", "area of a placed gate equivalent of logic of the DRAM's generation",
-                  um2_per_ge("ddr")[0], inverse(judged), "um2")
+    return scaled(
+        "unpublished-input",
+        "area of a placed gate equivalent of logic of the DRAM's generation",
+        um2_per_ge("ddr")[0],
+        inverse(judged),
+        "um2",
+    )
 
 
 @CHECKS.off("pam-area-ssd")
 def shared_buffer(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     missing = composed(evidence, "ssd", 64, 8) * ((inverse(judged) or 1.0) - 1)
-    return Difference(cause="unpublished-input", number="area of the controller's shared buffer", ours=0,
-                      needed=max(missing, 0.0), unit="mm2")
+    return Difference(
+        cause="unpublished-input",
+        number="area of the controller's shared buffer",
+        ours=0,
+        needed=max(missing, 0.0),
+        unit="mm2",
+    )
 
 
 @CHECKS.off("pam-if-area", "pam-area-if-hbm")
 def channels_of_an_interface(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     channels = INTERFACES["hbm"][1]
     each = interface_mm2(evidence, "hbm") / channels
-    return scaled("unpublished-input", "channels whose interfaces the paper's area holds; an interface of ours has "
-                  f"{each:.3f} mm2", channels, inverse(judged))
+    return scaled(
+        "unpublished-input",
+        f"channels whose interfaces the paper's area holds; an interface of ours has {each:.3f} mm2",
+        channels,
+        inverse(judged),
+    )
 
 
 @CHECKS.off("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd")
 def critical_path(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     tier = claim.split("-")[3]
     path = evidence.record("pam-pu", PU[tier], config_of(tier), "synth").results["critical_path_ns"]
-    return scaled("unpublished-input", "critical path of the unit in the paper's process; ours is in a 45 nm class library",
-                  float(path), judged.ratio, "ns")
+    return scaled(
+        "unpublished-input",
+        "critical path of the unit in the paper's process; ours is in a 45 nm class library",
+        float(path),
+        judged.ratio,
+        "ns",
+    )
 
 
 # Memories, settings and the printed algorithm --------------------------------------------------------------------------
@@ -305,32 +433,53 @@ def critical_path(evidence: Evidence, claim: str, ours: Any, judged: Judgement) 
 
 @CHECKS.off("pam-hbm-tBL")
 def cycles_of_a_burst(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("design", "clock cycles of a burst; ours takes half of them on twice the pins", ours, inverse(judged),
-                  "tCK")
+    return scaled(
+        "design", "clock cycles of a burst; ours takes half of them on twice the pins", ours, inverse(judged), "tCK"
+    )
 
 
 @CHECKS.off("pam-cap-hbm")
 def operations_of_a_unit(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("contradiction", "operations of a unit in a clock cycle, with the paper's 64 units and 666 MHz",
-                  2 * config_of("hbm").lanes, inverse(judged), "operations")
+    return scaled(
+        "contradiction",
+        "operations of a unit in a clock cycle, with the paper's 64 units and 666 MHz",
+        2 * config_of("hbm").lanes,
+        inverse(judged),
+        "operations",
+    )
 
 
 @CHECKS.off("pam-cap-ssd")
 def rate_of_a_flash_channel(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("design", "rate of a flash channel; ours includes commands, register transfers and turnarounds",
-                  media_rate(evidence) / 1e9, inverse(judged), "GB/s")
+    return scaled(
+        "design",
+        "rate of a flash channel; ours includes commands, register transfers and turnarounds",
+        media_rate(evidence) / 1e9,
+        inverse(judged),
+        "GB/s",
+    )
 
 
 @CHECKS.off("pam-mot-ssd")
 def rate_of_a_gpu(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("contradiction", "bandwidth of a GPU; the paper gives the figure of an A100 and evaluates H100",
-                  ours["hbm_gbs"], inverse(judged), "GB/s")
+    return scaled(
+        "contradiction",
+        "bandwidth of a GPU; the paper gives the figure of an A100 and evaluates H100",
+        ours["hbm_gbs"],
+        inverse(judged),
+        "GB/s",
+    )
 
 
 @CHECKS.off("pam-workload-online")
 def length_of_an_input(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
-    return scaled("our-error", "mean input of the three workloads; ours all have one mean output", ours["in"],
-                  inverse(judged) if judged.part == "in" else None, "tokens")
+    return scaled(
+        "our-error",
+        "mean input of the three workloads; ours all have one mean output",
+        ours["in"],
+        inverse(judged) if judged.part == "in" else None,
+        "tokens",
+    )
 
 
 @CHECKS.off("pam-alg1-literal")

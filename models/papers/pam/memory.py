@@ -13,13 +13,25 @@ from .common import CHECKS, MEMORY, config_of, system_of
 
 #: Claim -> (memory, its name of the timing).
 TIMINGS = {
-    "pam-hbm-tRP": ("hbm", "nRP"), "pam-hbm-tRCD": ("hbm", "nRCDRD"), "pam-hbm-tRAS": ("hbm", "nRAS"),
-    "pam-hbm-tRRDL": ("hbm", "nRRDL"), "pam-hbm-tBL": ("hbm", "nBL"), "pam-hbm-tCCDS": ("hbm", "nCCDS"),
-    "pam-hbm-tCCDL": ("hbm", "nCCDL"), "pam-hbm-tWR": ("hbm", "nWR"), "pam-hbm-tREFI": ("hbm", "nREFI"),
+    "pam-hbm-tRP": ("hbm", "nRP"),
+    "pam-hbm-tRCD": ("hbm", "nRCDRD"),
+    "pam-hbm-tRAS": ("hbm", "nRAS"),
+    "pam-hbm-tRRDL": ("hbm", "nRRDL"),
+    "pam-hbm-tBL": ("hbm", "nBL"),
+    "pam-hbm-tCCDS": ("hbm", "nCCDS"),
+    "pam-hbm-tCCDL": ("hbm", "nCCDL"),
+    "pam-hbm-tWR": ("hbm", "nWR"),
+    "pam-hbm-tREFI": ("hbm", "nREFI"),
     "pam-hbm-tFAW": ("hbm", "nFAW"),
-    "pam-ddr-tRC": ("ddr", "nRC"), "pam-ddr-tRCD": ("ddr", "nRCD"), "pam-ddr-tCL": ("ddr", "nCL"),
-    "pam-ddr-tRP": ("ddr", "nRP"), "pam-ddr-tBL": ("ddr", "nBL"), "pam-ddr-tCCDS": ("ddr", "nCCDS"),
-    "pam-ddr-tCCDL": ("ddr", "nCCDL"), "pam-ddr-tRRDS": ("ddr", "nRRDS"), "pam-ddr-tRRDL": ("ddr", "nRRDL"),
+    "pam-ddr-tRC": ("ddr", "nRC"),
+    "pam-ddr-tRCD": ("ddr", "nRCD"),
+    "pam-ddr-tCL": ("ddr", "nCL"),
+    "pam-ddr-tRP": ("ddr", "nRP"),
+    "pam-ddr-tBL": ("ddr", "nBL"),
+    "pam-ddr-tCCDS": ("ddr", "nCCDS"),
+    "pam-ddr-tCCDL": ("ddr", "nCCDL"),
+    "pam-ddr-tRRDS": ("ddr", "nRRDS"),
+    "pam-ddr-tRRDL": ("ddr", "nRRDL"),
     "pam-ddr-tFAW": ("ddr", "nFAW"),
 }
 
@@ -32,8 +44,10 @@ def timing(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY[tier])
     why = ""
     if claim == "pam-hbm-tBL":
-        why = (f"The memory model sends the {memory.bus_bytes} bytes of a burst over twice the pins in half the cycles, to "
-               "model quad data rate. The public AttAcc simulator does the same. Bandwidth and tCCD are the paper's.")
+        why = (
+            f"The memory model sends the {memory.bus_bytes} bytes of a burst over twice the pins in half the cycles, to "
+            "model quad data rate. The public AttAcc simulator does the same. Bandwidth and tCCD are the paper's."
+        )
     return Finding(evidence.cycles(MEMORY[tier], name), f"{name} of {memory.name}", why)
 
 
@@ -46,8 +60,9 @@ def hbm_organisation(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("pam-ddr-org", by=Source.SETTING)
 def ddr_organisation(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["ddr"])
-    return Finding([memory.levels[level] for level in ("rank", "chip", "bank_group", "bank")],
-                   f"organisation of {memory.name}")
+    return Finding(
+        [memory.levels[level] for level in ("rank", "chip", "bank_group", "bank")], f"organisation of {memory.name}"
+    )
 
 
 @CHECKS.of("pam-hbm-ch-banks", "pam-ddr-ch-banks", by=Source.SETTING)
@@ -65,15 +80,19 @@ def device_gib(evidence: Evidence, tier: str) -> float:
 @CHECKS.of("pam-hbm-dev", by=Source.SETTING)
 def hbm_devices(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
-    return Finding({"count": spec.gpu.count * spec.memory.stacks_per_gpu, "gb_each": device_gib(evidence, "hbm")},
-                   "GPUs x stacks of gpu-only; organisation of hbm3-5.2, GiB")
+    return Finding(
+        {"count": spec.gpu.count * spec.memory.stacks_per_gpu, "gb_each": device_gib(evidence, "hbm")},
+        "GPUs x stacks of gpu-only; organisation of hbm3-5.2, GiB",
+    )
 
 
 @CHECKS.of("pam-ssd-cap", by=Source.SETTING)
 def ssd_channels(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["ssd"])
-    return Finding({"channels": memory.channels, "gb_each": device_gib(evidence, "ssd") / memory.channels},
-                   "organisation of flash-nand, GiB")
+    return Finding(
+        {"channels": memory.channels, "gb_each": device_gib(evidence, "ssd") / memory.channels},
+        "organisation of flash-nand, GiB",
+    )
 
 
 @CHECKS.of("pam-ssd-die", by=Source.SETTING)
@@ -97,16 +116,18 @@ def ssd_read_time(evidence: Evidence, claim: str) -> Finding:
     return Finding(round(evidence.cycles(memory.name, "nR") * memory.clock_ps * 1e-6, 9), "nR of flash-nand")
 
 
-
 @CHECKS.of("pam-mapping", by=Source.RUN)
 def same_row_and_column(evidence: Evidence, claim: str) -> Finding:
     """Consecutive tokens of a group, one in each of its banks, have one row and column in both DRAM tiers."""
     alike = True
     for tier in (TIERS["hbm"], TIERS["ddr"]):
         at = tier.accesses(0, 0, range(4 * tier.banks), 512)
-        alike &= all(len({tuple(map(int, (access["row"], access["column"]))) for access in group[:, k]}) == 1
-                     and sorted(group["bank"][:, k]) == list(range(tier.banks))
-                     for group in at.reshape(4, tier.banks, -1) for k in range(at.shape[1]))
+        alike &= all(
+            len({tuple(map(int, (access["row"], access["column"]))) for access in group[:, k]}) == 1
+            and sorted(group["bank"][:, k]) == list(range(tier.banks))
+            for group in at.reshape(4, tier.banks, -1)
+            for k in range(at.shape[1])
+        )
     return Finding(bool(alike), "rows and columns of 4 x banks consecutive tokens of a group, HBM and DDR maps")
 
 
@@ -115,6 +136,7 @@ def same_row_and_column(evidence: Evidence, claim: str) -> Finding:
 
 def sustained_bank_rate(evidence: Evidence, tier: str) -> float:
     """Bytes per second that the banks of a channel deliver to their units, row openings and closings included."""
+
     def measured() -> float:
         memory = evidence.memory(MEMORY[tier])
         config = config_of(tier)
@@ -133,6 +155,7 @@ def peak_bank_rate(evidence: Evidence, tier: str) -> float:
 
 def media_rate(evidence: Evidence) -> float:
     """Bytes per second of a flash channel that reads pages from its dies in turn, from the timing engine."""
+
     def measured() -> float:
         memory = evidence.memory(MEMORY["ssd"])
         pages, dies = 256, memory.levels["die"]
@@ -158,41 +181,52 @@ def hbm_flops(evidence: Evidence, claim: str) -> Finding:
     config, memory = config_of("hbm"), evidence.memory(MEMORY["hbm"])
     units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
     banks = peak_bank_rate(evidence, "hbm")
-    return Finding(memory.channels * min(units, banks),
-                   f"{memory.channels} channels of a stack x the lower of their units' rate and of the rate of their banks "
-                   "at one FLOP per byte, under the power limit of the memory file",
-                   f"The 64 units of a die have {units / 1e12:.2f} TFLOPS, and its banks feed them {banks / 1e12:.2f}. So "
-                   "the paper's 1.6 TFLOPS fit a die better than a stack. `rate: paper` evaluates the systems with them.",
-                   0.05)
+    return Finding(
+        memory.channels * min(units, banks),
+        f"{memory.channels} channels of a stack x the lower of their units' rate and of the rate of their banks "
+        "at one FLOP per byte, under the power limit of the memory file",
+        f"The 64 units of a die have {units / 1e12:.2f} TFLOPS, and its banks feed them {banks / 1e12:.2f}. So "
+        "the paper's 1.6 TFLOPS fit a die better than a stack. `rate: paper` evaluates the systems with them.",
+        0.05,
+    )
 
 
 @CHECKS.of("pam-cap-ddr", by=Source.SETTING)
 def ddr_flops(evidence: Evidence, claim: str) -> Finding:
     config, memory = config_of("ddr"), evidence.memory(MEMORY["ddr"])
     units = memory.banks * 2 * config.lanes * config.clock_mhz * 1e6
-    return Finding(min(units, peak_bank_rate(evidence, "ddr")),
-                   "the lower of the units' rate and the rate of a DIMM's 128 banks at one FLOP per byte",
-                   "The paper rounds its figure.", 0.05)
+    return Finding(
+        min(units, peak_bank_rate(evidence, "ddr")),
+        "the lower of the units' rate and the rate of a DIMM's 128 banks at one FLOP per byte",
+        "The paper rounds its figure.",
+        0.05,
+    )
 
 
 @CHECKS.of("pam-cap-ssd", by=Source.RUN)
 def ssd_flops(evidence: Evidence, claim: str) -> Finding:
     drives = 8
     channels = evidence.memory(MEMORY["ssd"]).channels // drives
-    return Finding(channels * media_rate(evidence),
-                   "8 flash channels that read pages from 4 dies in turn, from the timing engine, at one FLOP per byte",
-                   "Our rate includes array reads, and commands, register transfers and turnarounds on the bus. The "
-                   "paper's figure lies between the 17.5 GB/s of array reads alone and the bus rate.", 0.05)
+    return Finding(
+        channels * media_rate(evidence),
+        "8 flash channels that read pages from 4 dies in turn, from the timing engine, at one FLOP per byte",
+        "Our rate includes array reads, and commands, register transfers and turnarounds on the bus. The "
+        "paper's figure lies between the 17.5 GB/s of array reads alone and the bus rate.",
+        0.05,
+    )
 
 
 @CHECKS.of("pam-attacc-bw", by=Source.RUN)
 def attacc_bandwidth(evidence: Evidence, claim: str) -> Finding:
     """Rate of the banks under the power limit, row openings and closings included, over the channel's rate."""
     memory = evidence.memory(MEMORY["hbm"])
-    return Finding(sustained_bank_rate(evidence, "hbm") / memory.channel_bytes_per_s,
-                   "rate of the banks of hbm3-5.2 under the power limit, from the timing engine, divided by the rate of "
-                   "the channel; a GPU with as many stacks has the channels' rate",
-                   "Our value includes row openings and closings. The HBM2e of the DGX-A100 is not modelled.", 0.15)
+    return Finding(
+        sustained_bank_rate(evidence, "hbm") / memory.channel_bytes_per_s,
+        "rate of the banks of hbm3-5.2 under the power limit, from the timing engine, divided by the rate of "
+        "the channel; a GPU with as many stacks has the channels' rate",
+        "Our value includes row openings and closings. The HBM2e of the DGX-A100 is not modelled.",
+        0.15,
+    )
 
 
 @CHECKS.of("pam-mot-ssd", by=Source.RUN)
@@ -200,8 +234,13 @@ def motivation_rates(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
     nvme = evidence.memory("nvme-smartssd")
     pim = evidence.memory(MEMORY["ssd"]).channels // 8 * media_rate(evidence)
-    return Finding({"ssd_max_gbs": nvme.channels * nvme.channel_bytes_per_s / 1e9, "ssd_pim_max_gbs": pim / 1e9,
-                    "hbm_gbs": spec.gpu.bandwidth_gb_s},
-                   "nvme-smartssd, media rate of one SSD of 8 channels, HBM of one GPU of gpu-only",
-                   "The paper's 2 TB/s are the bandwidth of an A100. The H100 of its own evaluation has more.",
-                   {"hbm_gbs": 0.05})
+    return Finding(
+        {
+            "ssd_max_gbs": nvme.channels * nvme.channel_bytes_per_s / 1e9,
+            "ssd_pim_max_gbs": pim / 1e9,
+            "hbm_gbs": spec.gpu.bandwidth_gb_s,
+        },
+        "nvme-smartssd, media rate of one SSD of 8 channels, HBM of one GPU of gpu-only",
+        "The paper's 2 TB/s are the bandwidth of an A100. The H100 of its own evaluation has more.",
+        {"hbm_gbs": 0.05},
+    )

@@ -32,16 +32,21 @@ def bank_groups(evidence: Evidence, claim: str) -> Finding:
 def group_numbers(evidence: Evidence, claim: str) -> Finding:
     table = KvTable([hbm_of_a_gpu(evidence)])
     count, size = table.tiers[0].all_groups, table.group.itemsize
-    return Finding(count * size / KIB, f"{count} group numbers of {8 * size} bits in the block table, KiB",
-                   f"{math.ceil(math.log2(count))} bits are enough to number {count} bank groups; our block table uses "
-                   f"{8 * size}. The paper's size corresponds to 18 bits for each group, which the paper does not explain.",
-                   0.05)
+    return Finding(
+        count * size / KIB,
+        f"{count} group numbers of {8 * size} bits in the block table, KiB",
+        f"{math.ceil(math.log2(count))} bits are enough to number {count} bank groups; our block table uses "
+        f"{8 * size}. The paper's size corresponds to 18 bits for each group, which the paper does not explain.",
+        0.05,
+    )
 
 
 @CHECKS.of("pam-bg-track", by=Source.SETTING)
 def counters(evidence: Evidence, claim: str) -> Finding:
-    return Finding({"max_kb": KvTable([hbm_of_a_gpu(evidence)]).tracking_bytes / KIB},
-                   "activation counters of the block table for the bank groups of a GPU, KiB")
+    return Finding(
+        {"max_kb": KvTable([hbm_of_a_gpu(evidence)]).tracking_bytes / KIB},
+        "activation counters of the block table for the bank groups of a GPU, KiB",
+    )
 
 
 @CHECKS.of("pam-window", by=Source.SETTING)
@@ -65,8 +70,12 @@ def lowest_activation(evidence: Evidence, claim: str) -> Finding:
             table.record(active)
         expected = int(np.sum(history[-10:], axis=0).argmin())
         right &= int(table.group[table.append(requests[:1])][0]) == expected
-    return Finding(right, "a token appended to each of 40 block tables with random activations: its group compared with "
-                   "the lowest sum over the last 10 steps", "" if right else "The block table chose another group.")
+    return Finding(
+        right,
+        "a token appended to each of 40 block tables with random activations: its group compared with "
+        "the lowest sum over the last 10 steps",
+        "" if right else "The block table chose another group.",
+    )
 
 
 def literal_schedule(importance: np.ndarray, tier: np.ndarray, x: float, y: float, most: int) -> np.ndarray:
@@ -76,8 +85,10 @@ def literal_schedule(importance: np.ndarray, tier: np.ndarray, x: float, y: floa
     def score(k: int) -> float:
         return float(importance[tier == k].mean())
 
-    for fast, slow, below in ((1, 2, lambda: score(0) + score(1) < (x + y) * score(2)),
-                              (0, 1, lambda: score(0) * y < score(1) * x)):
+    for fast, slow, below in (
+        (1, 2, lambda: score(0) + score(1) < (x + y) * score(2)),
+        (0, 1, lambda: score(0) * y < score(1) * x),
+    ):
         while most and below():
             here, there = np.flatnonzero(tier == fast), np.flatnonzero(tier == slow)
             down, up = here[importance[here].argmin()], there[importance[there].argmax()]
@@ -94,7 +105,9 @@ def algorithm_2(evidence: Evidence, claim: str) -> Finding:
     right = True
     for _ in range(60):
         sizes = random.integers(5, 60, 3)
-        table = KvTable([TierShape(name, 1, 1, int(size)) for name, size in zip(("hbm", "ddr", "ssd"), sizes, strict=True)])
+        table = KvTable(
+            [TierShape(name, 1, 1, int(size)) for name, size in zip(("hbm", "ddr", "ssd"), sizes, strict=True)]
+        )
         table.add([int(sizes.sum())])
         table.importance[:] = random.random(len(table.importance), np.float32)
         x, y = np.exp(random.uniform(0, 2.5, 2))
@@ -102,9 +115,12 @@ def algorithm_2(evidence: Evidence, claim: str) -> Finding:
         expected = literal_schedule(table.importance, table.tier, float(max(x, y)), float(min(x, y)), most)
         table.schedule(float(max(x, y)), float(min(x, y)), most)
         right &= bool((table.tier == expected).all())
-    return Finding(right, "tiers of all tokens after 60 random schedules, compared with the printed loops swap by swap",
-                   "Two guards that the listing lacks are added: a swap without improvement ends a loop, and the number of "
-                   "swaps is limited.")
+    return Finding(
+        right,
+        "tiers of all tokens after 60 random schedules, compared with the printed loops swap by swap",
+        "Two guards that the listing lacks are added: a swap without improvement ends a loop, and the number of "
+        "swaps is limited.",
+    )
 
 
 @CHECKS.of("pam-eq8", by=Source.RUN)
@@ -115,11 +131,13 @@ def device_score(evidence: Evidence, claim: str) -> Finding:
     for k, mean in enumerate((4.0, 2.0, 1.0)):
         table.importance[table.tier == k] = mean
     still = not any(len(moves) for moves in table.schedule(4.0, 2.0, 100).values())
-    moved = any(len(moves) for moves in table.schedule(1e3, 2.0, 100).values()) or \
-        not len(np.flatnonzero(table.importance[table.tier == 2] > 1.0))
-    return Finding("IS = sum(I)/n" if still and moved else "other",
-                   "the scheduler leaves tiers of 40, 20 and 10 tokens unchanged if their mean importances have the wanted "
-                   "ratio")
+    moved = any(len(moves) for moves in table.schedule(1e3, 2.0, 100).values()) or not len(
+        np.flatnonzero(table.importance[table.tier == 2] > 1.0)
+    )
+    return Finding(
+        "IS = sum(I)/n" if still and moved else "other",
+        "the scheduler leaves tiers of 40, 20 and 10 tokens unchanged if their mean importances have the wanted ratio",
+    )
 
 
 @CHECKS.of("pam-compress", by=Source.SETTING)
@@ -128,9 +146,12 @@ def compression(evidence: Evidence, claim: str) -> Finding:
     source = SyntheticSource(Locality(), seed=1)
     source.added(table, table.add([738] * 100))
     active = [len(source.step(table).active) for _ in range(40)]
-    return Finding({"ratio": table.tokens / float(np.mean(active)), "max_acc_loss_percent": None},
-                   "tokens divided by active tokens; 40 steps of 100 requests of 738 tokens from the synthetic source",
-                   "Draws are random. The loss of accuracy is not checked, because it needs the language models.", 0.02)
+    return Finding(
+        {"ratio": table.tokens / float(np.mean(active)), "max_acc_loss_percent": None},
+        "tokens divided by active tokens; 40 steps of 100 requests of 738 tokens from the synthetic source",
+        "Draws are random. The loss of accuracy is not checked, because it needs the language models.",
+        0.02,
+    )
 
 
 def entry_bytes() -> float:

@@ -42,14 +42,17 @@ def devices(evidence: Evidence, name: str) -> int:
 
 @CHECKS.of("pam-sys-ddr", by=Source.SETTING)
 def ddr_capacity(evidence: Evidence, claim: str) -> Finding:
-    return Finding(devices(evidence, "ddr") * memory_bytes(evidence, "ddr") / GIB, "DIMMs of pam x capacity of ddr4-3200, "
-                   "GiB")
+    return Finding(
+        devices(evidence, "ddr") * memory_bytes(evidence, "ddr") / GIB, "DIMMs of pam x capacity of ddr4-3200, GiB"
+    )
 
 
 @CHECKS.of("pam-ddr-dev", by=Source.SETTING)
 def dimms(evidence: Evidence, claim: str) -> Finding:
-    return Finding({"count": devices(evidence, "ddr"), "gb_each": memory_bytes(evidence, "ddr") / GIB},
-                   "DIMMs of pam, capacity of ddr4-3200, GiB")
+    return Finding(
+        {"count": devices(evidence, "ddr"), "gb_each": memory_bytes(evidence, "ddr") / GIB},
+        "DIMMs of pam, capacity of ddr4-3200, GiB",
+    )
 
 
 @CHECKS.of("pam-sys-ssd", by=Source.SETTING)
@@ -57,11 +60,19 @@ def ssd_capacity(evidence: Evidence, claim: str) -> Finding:
     spec = spec_of(evidence, "vllm-offload", OffloadSystemSpec)
     whole = next(t.gib_per_gpu for t in spec.tiers if t.name == "ssd") * system_of(evidence, "gpu-only").spec.gpu.count
     own = tier(evidence, "ssd")
-    pim = devices(evidence, "ssd") * own.channels_per_device * memory_bytes(evidence, "ssd") \
+    pim = (
+        devices(evidence, "ssd")
+        * own.channels_per_device
+        * memory_bytes(evidence, "ssd")
         / evidence.memory(MEMORY["ssd"]).channels
-    return Finding(whole * GIB / 1e12, "SSD tier of the baseline vllm-offload, TB",
-                   "The system file states rounded GiB. The SSDs of Table 1, which the system `pam` has, hold "
-                   f"{pim / 1e12:.1f} TB.", 0.05)
+    )
+    return Finding(
+        whole * GIB / 1e12,
+        "SSD tier of the baseline vllm-offload, TB",
+        "The system file states rounded GiB. The SSDs of Table 1, which the system `pam` has, hold "
+        f"{pim / 1e12:.1f} TB.",
+        0.05,
+    )
 
 
 @CHECKS.of("pam-ssd-ch", by=Source.SETTING)
@@ -84,8 +95,10 @@ def reduction_units_of_a_device(evidence: Evidence, claim: str) -> Finding:
 def units_in_the_controller(evidence: Evidence, claim: str) -> Finding:
     """The system file counts the SSD's units per drive, and no command of a die feeds a unit beside it."""
     near = [name for name in evidence.memory(MEMORY["ssd"]).commands if name.startswith("MAC")]
-    return Finding(tier(evidence, "ssd").units_per_device is not None and not near,
-                   "the SSD tier of pam counts units per drive; flash-nand has no command for a unit at a die")
+    return Finding(
+        tier(evidence, "ssd").units_per_device is not None and not near,
+        "the SSD tier of pam counts units per drive; flash-nand has no command for a unit at a die",
+    )
 
 
 @CHECKS.of("pam-lambda", by=Source.SETTING)
@@ -100,6 +113,8 @@ def management(evidence: Evidence, claim: str) -> Finding:
     system = load_system("pam")
     most = max(sum(shape.capacity for shape in system.tier_shapes(model)) for model in shapes)  # type: ignore[attr-defined]
     reserved = tier(evidence, "ddr").reserved_gib * system_of(evidence, "gpu-only").spec.gpu.count
-    return Finding({"used_gb_max": most * entry_bytes() / 1e9, "reserved_gb": reserved},
-                   f"block table of {entry_bytes():g} bytes per token for all tokens that the tiers hold; host memory that "
-                   "pam leaves free")
+    return Finding(
+        {"used_gb_max": most * entry_bytes() / 1e9, "reserved_gb": reserved},
+        f"block table of {entry_bytes():g} bytes per token for all tokens that the tiers hold; host memory that "
+        "pam leaves free",
+    )

@@ -27,8 +27,22 @@ from ..ahead import Ahead
 from ..evidence import Evidence, NotCheckable
 from .settings import MODELS, lengths
 
-__all__ = ["AHEAD", "BATCHES", "ENERGY_BATCHES", "LIMITS_MS", "LONGEST", "OFFLINE", "ONLINE", "context_of", "fits", "gain",
-           "online", "run", "state", "steady"]
+__all__ = [
+    "AHEAD",
+    "BATCHES",
+    "ENERGY_BATCHES",
+    "LIMITS_MS",
+    "LONGEST",
+    "OFFLINE",
+    "ONLINE",
+    "context_of",
+    "fits",
+    "gain",
+    "online",
+    "run",
+    "state",
+    "steady",
+]
 
 ONLINE = ("wildchat", "sharegpt", "humaneval")
 OFFLINE = ("arxiv_sum", "write_doc")
@@ -57,16 +71,18 @@ def context_of(evidence: Evidence, workload: str) -> int:
     return round(float(prompt.mean() + output.mean() / 2))
 
 
-def prepared(evidence: Evidence, system: str, model: str, overrides: Mapping[str, Any] | None = None
-             ) -> tuple[System, ModelShape]:
+def prepared(
+    evidence: Evidence, system: str, model: str, overrides: Mapping[str, Any] | None = None
+) -> tuple[System, ModelShape]:
     """A system with its measurements for a model. Raises :exc:`MissingRecord` at once if one is missing."""
     loaded, shape = load_system(system, overrides), load_model(MODELS[model])
     loaded.prepare(shape, evidence.records, False)
     return loaded, shape
 
 
-def run(evidence: Evidence, system: str, model: str, context: int, batch: int,
-        overrides: Mapping[str, Any] | None = None) -> Evaluation:
+def run(
+    evidence: Evidence, system: str, model: str, context: int, batch: int, overrides: Mapping[str, Any] | None = None
+) -> Evaluation:
     """One decode step of a system."""
     key = ("run", system, model, context, batch, tuple(sorted((overrides or {}).items())))
 
@@ -82,8 +98,17 @@ def requests(evidence: Evidence, workload: str) -> Workload:
     return evidence.once(("requests", workload), lambda: draw(WORKLOADS.get(workload, workload), DRAWN))
 
 
-def steady(evidence: Evidence, system: str, model: str, workload: str, batch: int,
-           overrides: Mapping[str, Any] | None = None, *, prefill: bool = True, energy: bool = False) -> SteadyState:
+def steady(
+    evidence: Evidence,
+    system: str,
+    model: str,
+    workload: str,
+    batch: int,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    prefill: bool = True,
+    energy: bool = False,
+) -> SteadyState:
     """A system that serves a workload with this batch."""
     chosen = tuple(sorted((overrides or {}).items()))
 
@@ -98,23 +123,41 @@ def steady(evidence: Evidence, system: str, model: str, workload: str, batch: in
     return evidence.once(("steady", system, model, workload, batch, chosen, prefill, energy), made)
 
 
-def online(evidence: Evidence, system: str, model: str, workload: str, overrides: Mapping[str, Any] | None = None, *,
-           prefill: bool = True) -> dict[int, SteadyState | None]:
+def online(
+    evidence: Evidence,
+    system: str,
+    model: str,
+    workload: str,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    prefill: bool = True,
+) -> dict[int, SteadyState | None]:
     """By limit in ms, the state with the most tokens per second within the limit. Without ``prefill`` only decode steps
     take time.
 
     Batches are doubled. Where fetching from other memories makes the time jump, they are searched instead.
     """
+
     def made() -> dict[int, SteadyState | None]:
-        found = best_within(lambda batch: steady(evidence, system, model, workload, batch, overrides, prefill=prefill),
-                            [limit * 1e-3 for limit in LIMITS_MS], precision=0.03 if system == "vllm-offload" else None)
+        found = best_within(
+            lambda batch: steady(evidence, system, model, workload, batch, overrides, prefill=prefill),
+            [limit * 1e-3 for limit in LIMITS_MS],
+            precision=0.03 if system == "vllm-offload" else None,
+        )
         return {limit: found[limit * 1e-3] for limit in LIMITS_MS}
 
     return evidence.once(("online", system, model, workload, tuple(sorted((overrides or {}).items())), prefill), made)
 
 
-def gain(evidence: Evidence, base: str, model: str, workload: str, overrides: Mapping[str, Any] | None = None, *,
-         prefill: bool = True) -> float:
+def gain(
+    evidence: Evidence,
+    base: str,
+    model: str,
+    workload: str,
+    overrides: Mapping[str, Any] | None = None,
+    *,
+    prefill: bool = True,
+) -> float:
     """PAM's tokens per second divided by the tokens per second of ``base`` with ``overrides``.
 
     The gain is the mean over the limits that both systems keep to.
@@ -129,6 +172,7 @@ def gain(evidence: Evidence, base: str, model: str, workload: str, overrides: Ma
 
 def largest(evidence: Evidence, system: str, model: str, context: int) -> int:
     """Largest batch of requests of this context that fits."""
+
     def made() -> int:
         loaded = load_system(system)
         return int(loaded.capacity(load_model(MODELS[model]), context, 1, 1).largest_batch)
@@ -141,8 +185,9 @@ def fits(evidence: Evidence, system: str, model: str, context: int, batch: int) 
     return batch <= largest(evidence, system, model, context)
 
 
-def state(evidence: Evidence, model: str, context: int, batch: int, steps: int,
-          overrides: Mapping[str, Any] | None = None) -> list[Any]:
+def state(
+    evidence: Evidence, model: str, context: int, batch: int, steps: int, overrides: Mapping[str, Any] | None = None
+) -> list[Any]:
     """Consecutive steps of PAM from the settled state."""
     from ...systems.pam import Node
 
@@ -170,7 +215,15 @@ def _searches(evidence: Evidence, system: str, model: str) -> None:
 
 #: Searches by system and model, the longest first. A system keeps what it knows of a model between them.
 AHEAD = tuple(
-    Ahead(claims=tuple(f"pam-thr-{name}{row}" for name in ("online", "online-avg", "wild", "lspim", "off", "off-avg")
-                       for row in ("", "-decode")),
-          run=partial(_searches, system=system, model=model), keeps=("online", "steady"))
-    for system in ("vllm-offload", "pam", "ls-pim") for model in MODELS)
+    Ahead(
+        claims=tuple(
+            f"pam-thr-{name}{row}"
+            for name in ("online", "online-avg", "wild", "lspim", "off", "off-avg")
+            for row in ("", "-decode")
+        ),
+        run=partial(_searches, system=system, model=model),
+        keeps=("online", "steady"),
+    )
+    for system in ("vllm-offload", "pam", "ls-pim")
+    for model in MODELS
+)

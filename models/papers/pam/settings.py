@@ -18,8 +18,9 @@ GIB = 1 << 30
 @CHECKS.of("pam-sys-gpu", by=Source.SETTING)
 def gpus(evidence: Evidence, claim: str) -> Finding:
     spec = system_of(evidence, "gpu-only").spec
-    return Finding({"gpus": spec.gpu.count, "gb_each": spec.memory.stacks_per_gpu * spec.memory.stack_gib},
-                   "gpu-only, GiB")
+    return Finding(
+        {"gpus": spec.gpu.count, "gb_each": spec.memory.stacks_per_gpu * spec.memory.stack_gib}, "gpu-only, GiB"
+    )
 
 
 @CHECKS.of("pam-sys-par", by=Source.SETTING)
@@ -30,17 +31,20 @@ def parallelism(evidence: Evidence, claim: str) -> Finding:
 
 @CHECKS.of("pam-pu-power", by=Source.SETTING)
 def unit_power(evidence: Evidence, claim: str) -> Finding:
-    return Finding(system_of(evidence, "pam-hbm-only").pim.energy.unit_power_ratio,
-                   "unit_power_ratio of pam-hbm-only, which adopts the paper's assumption")
+    return Finding(
+        system_of(evidence, "pam-hbm-only").pim.energy.unit_power_ratio,
+        "unit_power_ratio of pam-hbm-only, which adopts the paper's assumption",
+    )
 
 
 @CHECKS.of("pam-models", by=Source.SETTING)
 def models(evidence: Evidence, claim: str) -> Finding:
     """The paper's name of each model that loads and has 16-bit values."""
     spelt = {"qwen2.5-32b": "Qwen2.5-32B", "llama3-70b": "LLaMA3-70B", "opt-175b": "OPT-175B"}
-    return Finding([spelt[name] for name, file in MODELS.items()
-                    if load_model(file).dtype_bytes * 8 == config_of("hbm").io.width],
-                   "built-in shapes with weights and KV of 16 bits")
+    return Finding(
+        [spelt[name] for name, file in MODELS.items() if load_model(file).dtype_bytes * 8 == config_of("hbm").io.width],
+        "built-in shapes with weights and KV of 16 bits",
+    )
 
 
 @CHECKS.of("pam-mot-kv", by=Source.SETTING)
@@ -62,21 +66,31 @@ def lengths(evidence: Evidence, workload: str) -> tuple[np.ndarray, np.ndarray]:
 @CHECKS.of("pam-workload-online", by=Source.SETTING)
 def online_lengths(evidence: Evidence, claim: str) -> Finding:
     means = [[float(part.mean()) for part in lengths(evidence, name)] for name in ("sharegpt", "wildchat", "humaneval")]
-    return Finding({"in": float(np.mean([m[0] for m in means])), "out": float(np.mean([m[1] for m in means]))},
-                   "means of 100,000 requests of sharegpt, wildchat and humaneval",
-                   "Lengths are drawn at random. Each set has the paper's context and the same share of outputs; HumanEval "
-                   "has the context that the means over all sets leave.", 0.03)
+    return Finding(
+        {"in": float(np.mean([m[0] for m in means])), "out": float(np.mean([m[1] for m in means]))},
+        "means of 100,000 requests of sharegpt, wildchat and humaneval",
+        "Lengths are drawn at random. Each set has the paper's context and the same share of outputs; HumanEval "
+        "has the context that the means over all sets leave.",
+        0.03,
+    )
 
 
 @CHECKS.of("pam-workload-ctx", by=Source.SETTING)
 def online_contexts(evidence: Evidence, claim: str) -> Finding:
-    return Finding({name: float(sum(part.mean() for part in lengths(evidence, name))) for name in ("wildchat", "sharegpt")},
-                   "mean input plus output of 100,000 requests",
-                   "Lengths are drawn at random from a distribution with the stated mean.", 0.03)
+    return Finding(
+        {name: float(sum(part.mean() for part in lengths(evidence, name))) for name in ("wildchat", "sharegpt")},
+        "mean input plus output of 100,000 requests",
+        "Lengths are drawn at random from a distribution with the stated mean.",
+        0.03,
+    )
 
 
 @CHECKS.of("pam-workload-off", by=Source.SETTING)
 def offline_lengths(evidence: Evidence, claim: str) -> Finding:
     total = np.add(*lengths(evidence, "write_doc"))
-    return Finding([int(total.min()), int(total.max())], "shortest and longest of 100,000 requests of write_doc",
-                   "Lengths are drawn at random.", 0.03)
+    return Finding(
+        [int(total.min()), int(total.max())],
+        "shortest and longest of 100,000 requests of write_doc",
+        "Lengths are drawn at random.",
+        0.03,
+    )

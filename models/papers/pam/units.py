@@ -20,15 +20,19 @@ def width(evidence: Evidence, claim: str) -> Finding:
     names, ports = evidence.instances(UNIT, PU[tier])
     lanes = sum(re.fullmatch(r"output_rounder_\d+", name) is not None for name in names)
     config = config_of(tier)
-    return Finding({"bits": ports["kv__payload"], "mul": config.lanes, "add": lanes},
-                   "width of the port kv, lanes of the preset, accumulators in its Verilog")
+    return Finding(
+        {"bits": ports["kv__payload"], "mul": config.lanes, "add": lanes},
+        "width of the port kv, lanes of the preset, accumulators in its Verilog",
+    )
 
 
 @CHECKS.of("pam-pu-hbm-buf", "pam-pu-ddr-buf", "pam-pu-ssd-buf", by=Source.SETTING)
 def buffer(evidence: Evidence, claim: str) -> Finding:
     config = config_of(claim.split("-")[2])
-    return Finding(config.query_bytes + config.score_bytes + config.output_bytes,
-                   "bytes of query, scores and output in the preset's buffer")
+    return Finding(
+        config.query_bytes + config.score_bytes + config.output_bytes,
+        "bytes of query, scores and output in the preset's buffer",
+    )
 
 
 @CHECKS.of("pam-pu-softmax", by=Source.VERILOG)
@@ -40,8 +44,10 @@ def softmax(evidence: Evidence, claim: str) -> Finding:
         counts.append((names.count("sequencer"), names.count("exp")))
     if len(set(counts)) != 1:
         return Finding({"row_max": None, "exp_fp16": [c[1] for c in counts]}, "Verilog", "The presets differ.")
-    return Finding({"row_max": counts[0][0], "exp_fp16": counts[0][1]},
-                   "instances in the Verilog of all three presets; the score sequencer keeps the row maximum")
+    return Finding(
+        {"row_max": counts[0][0], "exp_fp16": counts[0][1]},
+        "instances in the Verilog of all three presets; the score sequencer keeps the row maximum",
+    )
 
 
 @CHECKS.of("pam-pu-freq-hbm", "pam-pu-freq-ddr", "pam-pu-freq-ssd", by=Source.RECORD)
@@ -51,29 +57,47 @@ def clock(evidence: Evidence, claim: str) -> Finding:
     config = config_of(tier)
     results = evidence.record(UNIT, PU[tier], config, "synth").results
     reached, own = float(results["fmax_mhz"]), process_clock(UNIT, PU[tier], results, config.clock_mhz)
-    why = "" if reached >= config.clock_mhz else \
-        ("The critical path is measured in a generic 45 nm class library. Whether "
-         f"the unit reaches {config.clock_mhz:g} MHz in the paper's process is not measured.")
+    why = (
+        ""
+        if reached >= config.clock_mhz
+        else (
+            "The critical path is measured in a generic 45 nm class library. Whether "
+            f"the unit reaches {config.clock_mhz:g} MHz in the paper's process is not measured."
+        )
+    )
     if own is not None:
         why += f"{' ' if why else ''}Estimate: {own.sentence}."
-    return Finding(min(config.clock_mhz, reached),
-                   f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library", why)
+    return Finding(
+        min(config.clock_mhz, reached),
+        f"clock of the preset; the netlist reaches {reached:.0f} MHz in a generic 45 nm class library",
+        why,
+    )
 
 
 @CHECKS.of("pam-ru-content", by=Source.SETTING)
 def reduction_unit(evidence: Evidence, claim: str) -> Finding:
     config = reducer("hbm")
-    return Finding({"mul_lanes": config.lanes, "exp_fp16": config.exponential_units, "scratch_bytes": config.scratch_bytes,
-                    "comparator": None, "log": None}, "preset pam-hbm of pam-ru",
-                   "The generator builds a comparator and a logarithm unit; this check does not count them.")
+    return Finding(
+        {
+            "mul_lanes": config.lanes,
+            "exp_fp16": config.exponential_units,
+            "scratch_bytes": config.scratch_bytes,
+            "comparator": None,
+            "log": None,
+        },
+        "preset pam-hbm of pam-ru",
+        "The generator builds a comparator and a logarithm unit; this check does not count them.",
+    )
 
 
 @CHECKS.of("pam-ru-hbm-bg", "pam-ru-ddr-bg", by=Source.SETTING)
 def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
     tier = claim.split("-")[2]
     banks = evidence.memory(MEMORY[tier]).levels["bank"]
-    return Finding({"per_bank_group": banks / reducer(tier).sources},
-                   f"{banks} units of a bank group divided by the {reducer(tier).sources} streams of a reduction unit")
+    return Finding(
+        {"per_bank_group": banks / reducer(tier).sources},
+        f"{banks} units of a bank group divided by the {reducer(tier).sources} streams of a reduction unit",
+    )
 
 
 @CHECKS.of("pam-ru-pipe", by=Source.RECORD)
@@ -83,9 +107,11 @@ def overlap(evidence: Evidence, claim: str) -> Finding:
     record = evidence.record("pam-ru", PU["hbm"], config, "sim", head_dim=128)
     each = record.results["merge_cycles"] / record.workload["partials"]
     made = 2 * unit.tile_tokens * unit.chunks(record.workload["head_dim"]) / config.sources
-    return Finding(bool(record.results["mismatches"] == 0 and each < made),
-                   f"co-simulated reduction unit: {each:.1f} clocks per partial result; its {config.sources} units produce "
-                   f"one every {made:.0f} clocks; random stalls on every stream give the same results")
+    return Finding(
+        bool(record.results["mismatches"] == 0 and each < made),
+        f"co-simulated reduction unit: {each:.1f} clocks per partial result; its {config.sources} units produce "
+        f"one every {made:.0f} clocks; random stalls on every stream give the same results",
+    )
 
 
 @CHECKS.of("pam-if-lat", by=(Source.RECORD, Source.PAPER))
@@ -93,33 +119,40 @@ def interface_latency(evidence: Evidence, claim: str) -> Finding:
     config = INTERFACE_PRESETS[INTERFACE]
     record = evidence.record("pam-interface", INTERFACE, config, "sim")
     ratios = {name: one["cpu_ratio"] for name, one in record.results["patterns"].items()}
-    return Finding({"min_ratio": min(ratios.values())},
-                   "co-simulated transfers from HBM to DDR, compared with a CPU copy at 10 % of the memories' rates "
-                   "(assumed)",
-                   "Latency reduction by access pattern: "
-                   + ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
-                   + ". The paper measured a CPU copy that takes more than 500 ms for about a megabyte. Our model "
-                   "assumes a much faster copy, at a tenth of the memories' rates.")
+    return Finding(
+        {"min_ratio": min(ratios.values())},
+        "co-simulated transfers from HBM to DDR, compared with a CPU copy at 10 % of the memories' rates (assumed)",
+        "Latency reduction by access pattern: "
+        + ", ".join(f"{name} {ratio:.1f}" for name, ratio in ratios.items())
+        + ". The paper measured a CPU copy that takes more than 500 ms for about a megabyte. Our model "
+        "assumes a much faster copy, at a tenth of the memories' rates.",
+    )
 
 
 @CHECKS.of("pam-if-cpu", "pam-if-cpubw", by=())
 def processor(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("The check needs a host whose address hashing can be switched off. Our model of the CPU copy adopts "
-                       "the paper's figure.")
+    raise NotCheckable(
+        "The check needs a host whose address hashing can be switched off. Our model of the CPU copy adopts "
+        "the paper's figure."
+    )
 
 
 @CHECKS.of("pam-area-count", by=Source.SETTING)
 def units_of_a_die(evidence: Evidence, claim: str) -> Finding:
     memory = evidence.memory(MEMORY["hbm"])
-    return Finding({"pu": memory.banks, "ru": memory.banks // memory.levels["bank"]},
-                   "a die holds one channel of hbm3-5.2: one unit per bank, one reduction unit per bank group")
+    return Finding(
+        {"pu": memory.banks, "ru": memory.banks // memory.levels["bank"]},
+        "a die holds one channel of hbm3-5.2: one unit per bank, one reduction unit per bank group",
+    )
 
 
 @CHECKS.of("pam-area-ddr-count", by=Source.SETTING)
 def units_of_a_chip(evidence: Evidence, claim: str) -> Finding:
     levels = evidence.memory(MEMORY["ddr"]).levels
-    return Finding({"pu": levels["bank_group"] * levels["bank"], "ru": levels["bank_group"]},
-                   "banks and bank groups of a chip of ddr4-3200")
+    return Finding(
+        {"pu": levels["bank_group"] * levels["bank"], "ru": levels["bank_group"]},
+        "banks and bank groups of a chip of ddr4-3200",
+    )
 
 
 @CHECKS.of("pam-simtools", by=())

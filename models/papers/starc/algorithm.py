@@ -32,11 +32,14 @@ def rules(evidence: Evidence, claim: str) -> Finding:
         length = np.random.default_rng(1).uniform(0.5, 2.0, (*keys.shape[:2], 1)).astype(np.float32)
         plain, scaled = (cluster(one, 8) for one in (keys, keys * length))
         same = np.array_equal(plain.labels, scaled.labels)
-        return Finding("cosine, k-means++" if same else "not cosine", basis,
-                       "The lengths of keys do not change their clusters. First centres come from k-means++.")
+        return Finding(
+            "cosine, k-means++" if same else "not cosine",
+            basis,
+            "The lengths of keys do not change their clusters. First centres come from k-means++.",
+        )
     if claim == "starc-frozen":
         early, late = (_method().clusters(keys[0][:count]).labels for count in (PROMPT + INTERVAL, keys.shape[1]))
-        return Finding("append only" if np.array_equal(early, late[:len(early)]) else "changed", basis)
+        return Finding("append only" if np.array_equal(early, late[: len(early)]) else "changed", basis)
     contexts = np.arange(PROMPT, PROMPT + 2 * INTERVAL)
     method, head = _method(), keys[0]
     queries = np.random.default_rng(2).standard_normal((len(contexts), head.shape[1])).astype(np.float32)
@@ -44,8 +47,10 @@ def rules(evidence: Evidence, claim: str) -> Finding:
     chosen = [lists.tokens[low:high] for low, high in zip(lists.first[:-1], lists.first[1:], strict=True)]
     recent = [count - method.clustered(count) for count in contexts.tolist()]
     if claim == "starc-recent":
-        there = all(set(range(count - new, count)) <= set(some.tolist())
-                    for count, new, some in zip(contexts.tolist(), recent, chosen, strict=True))
+        there = all(
+            set(range(count - new, count)) <= set(some.tolist())
+            for count, new, some in zip(contexts.tolist(), recent, chosen, strict=True)
+        )
         return Finding(f"<={max(recent)} tokens extra" if there else "not always", basis)
     clustered = [some[some < count - new] for count, new, some in zip(contexts.tolist(), recent, chosen, strict=True)]
     if claim == "starc-trunc":
@@ -59,10 +64,16 @@ def rules(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("starc-overfetch", by=Source.RUN)
 def pages(evidence: Evidence, claim: str) -> Finding:
     """Pages of 16 tokens on access units of 8 and of 16."""
-    found = {step.fetch.fetched for unit in (8, 16)
-             for step in select_steps(make_method("quest", BUDGET), Synthetic(heads=2), [2048, 3072], unit)}
-    return Finding(max(found) if len(found) == 1 else sorted(found), "models/sparse, contexts of whole pages",
-                   "In a context with a part of a page, this part is one of the pages.")
+    found = {
+        step.fetch.fetched
+        for unit in (8, 16)
+        for step in select_steps(make_method("quest", BUDGET), Synthetic(heads=2), [2048, 3072], unit)
+    }
+    return Finding(
+        max(found) if len(found) == 1 else sorted(found),
+        "models/sparse, contexts of whole pages",
+        "In a context with a part of a page, this part is one of the pages.",
+    )
 
 
 @CHECKS.of("starc-random", by=Source.RUN)

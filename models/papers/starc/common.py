@@ -16,8 +16,25 @@ from ...systems import Evaluation, evaluate, load_system
 from ...systems.starc import StarcSystem
 from ..evidence import Checks, Evidence, NotCheckable
 
-__all__ = ["ATTENTION", "BUDGET", "BY_ROW", "CHECKS", "DECODES", "METHODS", "MODEL", "PREFILL", "TOKEN_WISE",
-           "attention_mj", "batch", "reads", "real_heads", "reduction", "run", "shares", "system"]
+__all__ = [
+    "ATTENTION",
+    "BUDGET",
+    "BY_ROW",
+    "CHECKS",
+    "DECODES",
+    "METHODS",
+    "MODEL",
+    "PREFILL",
+    "TOKEN_WISE",
+    "attention_mj",
+    "batch",
+    "reads",
+    "real_heads",
+    "reduction",
+    "run",
+    "shares",
+    "system",
+]
 
 CHECKS = Checks()
 
@@ -33,8 +50,13 @@ ATTENTION = ("pim_cell_reads", "pim_buffers", "pu_compute")
 
 #: Energy of reads as the memory file has it: an activation costs the same whatever is read of its row. The units' share is
 #: AttAcc's 0.32 pJ for a product over the 7.04 pJ of the cells of its element.
-BY_ROW: dict[str, Any] = {"command_energy": None, "energy": {
-    "unit_power_ratio": 0.045, "source": "AttAcc simulator, src/config.py: 0.32 pJ a product, 3.52 pJ a byte of cells"}}
+BY_ROW: dict[str, Any] = {
+    "command_energy": None,
+    "energy": {
+        "unit_power_ratio": 0.045,
+        "source": "AttAcc simulator, src/config.py: 0.32 pJ a product, 3.52 pJ a byte of cells",
+    },
+}
 
 #: Tokens of the real text: all positions of the model of the package.
 TEXT_TOKENS = 2048
@@ -57,9 +79,19 @@ def run(evidence: Evidence, method: str, decode: int, *, requests: int | None = 
     count = batch() if requests is None else requests
     key = ("starc", method, decode, count, tuple(sorted((name, str(value)) for name, value in changes.items())))
     evidence.progress(f"STARC: {method}, {decode} steps")
-    return evidence.once(key, lambda: evaluate(
-        "starc", load_model(MODEL), context=PREFILL + 1, batch=count, output_tokens=decode, records=evidence.records,
-        overrides={"selection.method": method, "selection.budget": BUDGET, "selection.prompt_tokens": PREFILL} | changes))
+    return evidence.once(
+        key,
+        lambda: evaluate(
+            "starc",
+            load_model(MODEL),
+            context=PREFILL + 1,
+            batch=count,
+            output_tokens=decode,
+            records=evidence.records,
+            overrides={"selection.method": method, "selection.budget": BUDGET, "selection.prompt_tokens": PREFILL}
+            | changes,
+        ),
+    )
 
 
 def reduction(new: float, old: float) -> float:
@@ -83,6 +115,7 @@ def real_heads(evidence: Evidence) -> Held:
     :exc:`NotCheckable`
         If the packages that read the model are not installed.
     """
+
     def make() -> Held:
         from ...decode.backend import Backend
         from ...decode.decoder import Decoder
@@ -94,7 +127,7 @@ def real_heads(evidence: Evidence) -> Held:
         except ToolMissing as missing:
             raise NotCheckable(str(missing)) from None
         assert model.tokenizer is not None
-        text = (SMALL / "heldout.txt").read_text(encoding="utf-8")[:16 * TEXT_TOKENS]
+        text = (SMALL / "heldout.txt").read_text(encoding="utf-8")[: 16 * TEXT_TOKENS]
         ids = np.array(model.tokenizer.encode(text, add_special_tokens=False).ids[:TEXT_TOKENS])
         decoder = Decoder(model, Backend(), len(ids), capture=True)
         decoder.forward(ids)
@@ -107,6 +140,7 @@ def real_heads(evidence: Evidence) -> Held:
 def reads(evidence: Evidence, source: str, method: str, share: float, unit: int = 8) -> float:
     """Tokens that a head fetches, over the tokens of the context, mean over heads and some steps. ``source``: ``real`` or
     ``synthetic``; ``share``: budget over context."""
+
     def make() -> float:
         heads: KeySource = real_heads(evidence) if source == "real" else Synthetic(heads=16)
         contexts = np.arange(TEXT_TOKENS - 3 * 37, TEXT_TOKENS + 1, 37)

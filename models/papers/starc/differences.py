@@ -24,8 +24,13 @@ def paper_end(ours: Any, judged: Judgement) -> tuple[int, float]:
 def capacity(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     stacks = system().pim.stacks
     assert stacks is not None
-    return Difference(cause="unpublished-input", number="capacity of a stack beside the GPUs", ours=stacks.stack_gib,
-                      needed=32.0, unit="GB")
+    return Difference(
+        cause="unpublished-input",
+        number="capacity of a stack beside the GPUs",
+        ours=stacks.stack_gib,
+        needed=32.0,
+        unit="GB",
+    )
 
 
 @CHECKS.off("starc-lat-tok", "starc-en-tok")
@@ -36,16 +41,24 @@ def clumping(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Di
     value = attention_mj if claim == "starc-en-tok" else (lambda one: float(one.more["attention_us"]))
     slope = (other.more["fetched"] - own.more["fetched"]) / (value(other) - value(own))
     needed = own.more["fetched"] + slope * (value(own) / (1 - wanted / 100) - value(own))
-    return Difference(cause="unpublished-input", number="tokens that a head fetches for single tokens in a step of "
-                      f"the run of {decode:,} steps",
-                      ours=other.more["fetched"], needed=needed, unit="tokens")
+    return Difference(
+        cause="unpublished-input",
+        number=f"tokens that a head fetches for single tokens in a step of the run of {decode:,} steps",
+        ours=other.more["fetched"],
+        needed=needed,
+        unit="tokens",
+    )
 
 
 @CHECKS.off("starc-lat-full", "starc-eff")
 def fetched(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     own = run(evidence, "starc", DECODES[-1]).more["fetched"]
-    return Difference(cause="unpublished-input", number="tokens that a head fetches in a step of the longest run", ours=own,
-                      unit="tokens")
+    return Difference(
+        cause="unpublished-input",
+        number="tokens that a head fetches in a step of the longest run",
+        ours=own,
+        unit="tokens",
+    )
 
 
 @CHECKS.off("starc-en-full")
@@ -53,9 +66,14 @@ def fixed(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Diffe
     """The paper's energy falls less than its latency, so a part of it does not follow the tokens."""
     decode, wanted = paper_end(ours, judged)
     own, whole = (attention_mj(run(evidence, name, decode)) for name in ("starc", "full"))
-    return Difference(cause="unpublished-input", number="share of the energy of attention to all tokens that does not "
-                      f"follow the fetched tokens, run of {decode:,} steps", ours=0.0,
-                      needed=100 * (1 - wanted / 100 - own / whole) / (1 - own / whole), unit="%")
+    return Difference(
+        cause="unpublished-input",
+        number="share of the energy of attention to all tokens that does not "
+        f"follow the fetched tokens, run of {decode:,} steps",
+        ours=0.0,
+        needed=100 * (1 - wanted / 100 - own / whole) / (1 - own / whole),
+        unit="%",
+    )
 
 
 @CHECKS.off("starc-tot-lat", "starc-tot-en", "starc-tok-40")
@@ -65,16 +83,24 @@ def requests(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Di
     if claim == "starc-tot-en":
         decode, wanted = paper_end(ours, judged)
         for count in REQUESTS:
-            own, other = (run(evidence, name, decode, requests=count).energy_mj_per_token for name in ("starc", "sparq"))
+            own, other = (
+                run(evidence, name, decode, requests=count).energy_mj_per_token for name in ("starc", "sparq")
+            )
             if reduction(own, other) >= wanted:
                 needed = float(count)
                 break
-    return Difference(cause="unpublished-input", number="requests of a run", ours=float(batch()), needed=needed,
-                      unit="requests")
+    return Difference(
+        cause="unpublished-input", number="requests of a run", ours=float(batch()), needed=needed, unit="requests"
+    )
 
 
 @CHECKS.off("starc-page-best")
 def rows(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     pages, clusters = (run(evidence, name, DECODES[-1]).more["rows"] for name in ("quest", "starc"))
-    return Difference(cause="design", number="rows that a head opens for K with pages, which the paper does not count",
-                      ours=pages, needed=clusters, unit="rows")
+    return Difference(
+        cause="design",
+        number="rows that a head opens for K with pages, which the paper does not count",
+        ours=pages,
+        needed=clusters,
+        unit="rows",
+    )

@@ -33,9 +33,11 @@ def energy_mj(result: Evaluation) -> float:
     return result.energy_mj_per_token
 
 
-def against(evidence: Evidence, value: Callable[[Evaluation], float], others: tuple[str, ...], **changes: Any
-            ) -> dict[str, list[float]]:
+def against(
+    evidence: Evidence, value: Callable[[Evaluation], float], others: tuple[str, ...], **changes: Any
+) -> dict[str, list[float]]:
     """Reductions of STARC against each of some methods, by the lengths of the runs."""
+
     def one(other: str, count: int) -> float:
         own, beside = (value(run(evidence, name, count, **changes)) for name in ("starc", other))
         return reduction(own, beside)
@@ -44,8 +46,10 @@ def against(evidence: Evidence, value: Callable[[Evaluation], float], others: tu
 
 
 def by_row(evidence: Evidence, others: tuple[str, ...]) -> str:
-    return (f" AttAcc's simulator charges rows by the bytes that are read. With a charge for each activation: "
-            f"{told(against(evidence, attention_mj, others, **BY_ROW))} %.")
+    return (
+        f" AttAcc's simulator charges rows by the bytes that are read. With a charge for each activation: "
+        f"{told(against(evidence, attention_mj, others, **BY_ROW))} %."
+    )
 
 
 def told(values: dict[str, list[float]]) -> str:
@@ -66,8 +70,10 @@ def full(evidence: Evidence, claim: str) -> Finding:
     value = attention_us if claim == "starc-lat-full" else attention_mj
     found = against(evidence, value, ("full",))
     starc = run(evidence, "starc", DECODES[-1]).more
-    why = (f"2,048 / 4,096 / 8,192 steps: {told(found)} %. STARC fetches {starc['fetched']:.0f} tokens a step in the "
-           "longest run.")
+    why = (
+        f"2,048 / 4,096 / 8,192 steps: {told(found)} %. STARC fetches {starc['fetched']:.0f} tokens a step in the "
+        "longest run."
+    )
     if claim == "starc-en-full":
         why += by_row(evidence, ("full",))
     return Finding(ends(found), basis(), why, tolerance=TOLERANCE)
@@ -77,15 +83,19 @@ def full(evidence: Evidence, claim: str) -> Finding:
 def token_wise(evidence: Evidence, claim: str) -> Finding:
     value = attention_us if claim == "starc-lat-tok" else attention_mj
     found = against(evidence, value, TOKEN_WISE)
-    why = (f"2,048 / 4,096 / 8,192 steps: {told(found)} %. With a third of a context as budget, sparq fetches of it: "
-           f"{shares(evidence, 'sparq', 1 / 3)}. Clusters fetch: {shares(evidence, 'starc', 1 / 3)}.")
+    why = (
+        f"2,048 / 4,096 / 8,192 steps: {told(found)} %. With a third of a context as budget, sparq fetches of it: "
+        f"{shares(evidence, 'sparq', 1 / 3)}. Clusters fetch: {shares(evidence, 'starc', 1 / 3)}."
+    )
     if claim == "starc-en-tok":
         why += by_row(evidence, TOKEN_WISE)
     else:
         changes: dict[str, Any] = {"selection.reads": "count"}
         count = against(evidence, attention_us, ("sparq",), **changes)["sparq"]
-        why += (f" With a shorter sequence of as many tokens in place of the reads, against sparq: "
-                f"{' / '.join(f'{one:.1f}' for one in count)} %.")
+        why += (
+            f" With a shorter sequence of as many tokens in place of the reads, against sparq: "
+            f"{' / '.join(f'{one:.1f}' for one in count)} %."
+        )
     return Finding(ends(found), basis(), why, tolerance=TOLERANCE)
 
 
@@ -94,18 +104,30 @@ def total(evidence: Evidence, claim: str) -> Finding:
     """The paper names no baseline; against methods that choose tokens, as its text goes on."""
     value = tpot_ms if claim == "starc-tot-lat" else energy_mj
     found, whole = against(evidence, value, TOKEN_WISE), against(evidence, value, ("full",))
-    return Finding(ends(found), basis(),
-                   f"2,048 / 4,096 / 8,192 steps: {told(found)} %. The paper names neither the baseline nor the requests. "
-                   f"Against all tokens: {told(whole)} %.", tolerance=TOLERANCE)
+    return Finding(
+        ends(found),
+        basis(),
+        f"2,048 / 4,096 / 8,192 steps: {told(found)} %. The paper names neither the baseline nor the requests. "
+        f"Against all tokens: {told(whole)} %.",
+        tolerance=TOLERANCE,
+    )
 
 
 @CHECKS.of("starc-tok-40", by=Source.RUN)
 def speed_up(evidence: Evidence, claim: str) -> Finding:
     """Whole tokens."""
-    found = {name: [100 * (tpot_ms(run(evidence, "full", count)) / tpot_ms(run(evidence, name, count)) - 1)
-                    for count in DECODES] for name in TOKEN_WISE}
-    return Finding({"max_percent": max(one for row in found.values() for one in row)}, basis(),
-                   f"2,048 / 4,096 / 8,192 steps: {told(found)} %.", tolerance=TOLERANCE)
+    found = {
+        name: [
+            100 * (tpot_ms(run(evidence, "full", count)) / tpot_ms(run(evidence, name, count)) - 1) for count in DECODES
+        ]
+        for name in TOKEN_WISE
+    }
+    return Finding(
+        {"max_percent": max(one for row in found.values() for one in row)},
+        basis(),
+        f"2,048 / 4,096 / 8,192 steps: {told(found)} %.",
+        tolerance=TOLERANCE,
+    )
 
 
 @CHECKS.of("starc-page-best", by=MEASURED)
@@ -119,8 +141,11 @@ def least(evidence: Evidence, claim: str) -> Finding:
             out.append(min(of, key=lambda name: of[name]) == "quest")  # noqa: B023 - used at once
         rows.append([run(evidence, name, count).more["rows"] for name in ("quest", "starc")])
     energy = all(out[1::2])
-    return Finding(all(out), basis(),
-                   "Rows that a head opens for K, pages and clusters: "
-                   f"{'; '.join(f'{a:.0f} and {b:.0f}' for a, b in rows)}. "
-                   f"Pages have {'the least' if energy else 'not the least'} energy, which counts no rows. A shorter "
-                   "sequence, which is all that AttAcc's simulator takes, has the rows of neighbours.")
+    return Finding(
+        all(out),
+        basis(),
+        "Rows that a head opens for K, pages and clusters: "
+        f"{'; '.join(f'{a:.0f} and {b:.0f}' for a, b in rows)}. "
+        f"Pages have {'the least' if energy else 'not the least'} energy, which counts no rows. A shorter "
+        "sequence, which is all that AttAcc's simulator takes, has the rows of neighbours.",
+    )

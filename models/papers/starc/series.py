@@ -43,31 +43,52 @@ def energy(evidence: Evidence) -> Series:
 
 def alone(evidence: Evidence) -> Series:
     """Time of attention over its time with all tokens."""
-    return {method: {f"{PREFILL >> 10}K + {decode >> 10}K": run(evidence, method, decode).more["attention_us"]
-                     / run(evidence, "full", decode).more["attention_us"] for decode in DECODES} for method in METHODS}
+    return {
+        method: {
+            f"{PREFILL >> 10}K + {decode >> 10}K": run(evidence, method, decode).more["attention_us"]
+            / run(evidence, "full", decode).more["attention_us"]
+            for decode in DECODES
+        }
+        for method in METHODS
+    }
 
 
 def fetches(evidence: Evidence) -> Series:
     """Tokens that a head fetches in a mean step."""
-    return {method: {f"{PREFILL >> 10}K + {decode >> 10}K": run(evidence, method, decode).more["fetched"]
-                     for decode in DECODES} for method in METHODS}
+    return {
+        method: {
+            f"{PREFILL >> 10}K + {decode >> 10}K": run(evidence, method, decode).more["fetched"] for decode in DECODES
+        }
+        for method in METHODS
+    }
 
 
 def clumps(evidence: Evidence) -> Series:
     """Fetched share of a context of 2,048 tokens, per cent, by budget over context, of a real model and made-up keys."""
     places = {"1/2": 1 / 2, "1/3": 1 / 3, "1/6": 1 / 6, "1/8": 1 / 8}
-    return {f"{method}, {source}": {name: 100 * reads(evidence, source, method, share) for name, share in places.items()}
-            for method in ("sparq", "quest", "starc") for source in ("real", "synthetic")}
+    return {
+        f"{method}, {source}": {name: 100 * reads(evidence, source, method, share) for name, share in places.items()}
+        for method in ("sparq", "quest", "starc")
+        for source in ("real", "synthetic")
+    }
 
 
 #: One change each of the longest run.
 CHANGES: dict[str, dict[str, Any]] = {
-    "none": {}, "units of 16": {"selection.unit_tokens": 16}, "padded clusters": {"selection.padding": 8},
-    "shorter sequence": {"selection.reads": "count"}, "2 full layers": {"selection.full_layers": 2},
-    "budget 512": {"selection.budget": 512}, "budget 2048": {"selection.budget": 2048}, "16 requests": {"requests": 16},
-    "no power limit": {"power_limit": False}, "passages of 16": {"selection.keys.synthetic.passage": 16.0},
-    "passages of 256": {"selection.keys.synthetic.passage": 256.0}, "noise 0.5": {"selection.keys.synthetic.noise": 0.5},
-    "noise 2": {"selection.keys.synthetic.noise": 2.0}}
+    "none": {},
+    "units of 16": {"selection.unit_tokens": 16},
+    "padded clusters": {"selection.padding": 8},
+    "shorter sequence": {"selection.reads": "count"},
+    "2 full layers": {"selection.full_layers": 2},
+    "budget 512": {"selection.budget": 512},
+    "budget 2048": {"selection.budget": 2048},
+    "16 requests": {"requests": 16},
+    "no power limit": {"power_limit": False},
+    "passages of 16": {"selection.keys.synthetic.passage": 16.0},
+    "passages of 256": {"selection.keys.synthetic.passage": 256.0},
+    "noise 0.5": {"selection.keys.synthetic.noise": 0.5},
+    "noise 2": {"selection.keys.synthetic.noise": 2.0},
+}
 
 
 def sensitivity(evidence: Evidence) -> Series:
@@ -77,12 +98,14 @@ def sensitivity(evidence: Evidence) -> Series:
         more = {"requests": batch()} | changes
         found = {name: run(evidence, name, DECODES[-1], **more) for name in ("starc", "full", "sparq")}
         for other in ("full", "sparq"):
-            out[f"attention, {other}"][label] = reduction(found["starc"].more["attention_us"],
-                                                          found[other].more["attention_us"])
+            out[f"attention, {other}"][label] = reduction(
+                found["starc"].more["attention_us"], found[other].more["attention_us"]
+            )
             out[f"token, {other}"][label] = reduction(found["starc"].tpot_ms, found[other].tpot_ms)
     return out
 
 
 #: By name.
-SERIES: dict[str, Callable[[Evidence], Series]] = {one.__name__: one for one in (
-    latency, energy, alone, fetches, clumps, sensitivity)}
+SERIES: dict[str, Callable[[Evidence], Series]] = {
+    one.__name__: one for one in (latency, energy, alone, fetches, clumps, sensitivity)
+}

@@ -19,13 +19,23 @@ def platform(evidence: Evidence, claim: str) -> Finding:
     memory, spec = load_memory(found.pim.memory), found.pim
     levels = memory.levels
     if claim == "starc-banks":
-        return Finding({"banks": memory.banks, "ranks": levels["rank"], "pch": levels["pseudo_channel"],
-                        "bg": levels["bank_group"], "bank": levels["bank"]}, memory.name)
+        return Finding(
+            {
+                "banks": memory.banks,
+                "ranks": levels["rank"],
+                "pch": levels["pseudo_channel"],
+                "bg": levels["bank_group"],
+                "bank": levels["bank"],
+            },
+            memory.name,
+        )
     if claim == "starc-access":
         layer = AttentionLayer(PREFILL, 1, wide=found.wide, memory=memory)
-        return Finding({"values": memory.banks * memory.column_bytes // 2, "vectors": layer.unit_tokens},
-                       f"{memory.name} and selection.unit_tokens",
-                       "AttAcc's simulator has 16 tokens in two accesses; selection.unit_tokens 16 takes them.")
+        return Finding(
+            {"values": memory.banks * memory.column_bytes // 2, "vectors": layer.unit_tokens},
+            f"{memory.name} and selection.unit_tokens",
+            "AttAcc's simulator has 16 tokens in two accesses; selection.unit_tokens 16 takes them.",
+        )
     if claim == "starc-gu":
         if spec.placement != "bank":
             raise NotCheckable("the units are not at the banks")
@@ -33,44 +43,75 @@ def platform(evidence: Evidence, claim: str) -> Finding:
     assert spec.stacks is not None
     gpus = found.spec.gpu.count
     own, beside = (gpus * one.stacks_per_gpu for one in (found.spec.memory, spec.stacks))
-    return Finding({"gpus": gpus, "hbm_gpu": own, "hbm_attacc": beside,
-                    "tb_each": beside * spec.stacks.stack_gib * (1 << 30) * 1e-12,
-                    "gbps_pin": 4e3 / memory.clock_ps}, "file of starc",
-                   "40 stacks of 16 GiB are 0.69 TB. The capacity decides only how many requests fit.", tolerance=0.001)
+    return Finding(
+        {
+            "gpus": gpus,
+            "hbm_gpu": own,
+            "hbm_attacc": beside,
+            "tb_each": beside * spec.stacks.stack_gib * (1 << 30) * 1e-12,
+            "gbps_pin": 4e3 / memory.clock_ps,
+        },
+        "file of starc",
+        "40 stacks of 16 GiB are 0.69 TB. The capacity decides only how many requests fit.",
+        tolerance=0.001,
+    )
 
 
-@CHECKS.of("starc-interval", "starc-iters", "starc-kratio", "starc-first2", "starc-budgets", "starc-quest-page",
-           "starc-lens", "starc-base-opts", "starc-model", by=Source.SETTING)
+@CHECKS.of(
+    "starc-interval",
+    "starc-iters",
+    "starc-kratio",
+    "starc-first2",
+    "starc-budgets",
+    "starc-quest-page",
+    "starc-lens",
+    "starc-base-opts",
+    "starc-model",
+    by=Source.SETTING,
+)
 def parameters(evidence: Evidence, claim: str) -> Finding:
     found = system()
     spec = found.chosen
     if claim == "starc-budgets":
-        return Finding({"accuracy": None, "pim": spec.budget}, "selection.budget of starc",
-                       "Budgets of runs for accuracy are an option; their results need the paper's models.")
+        return Finding(
+            {"accuracy": None, "pim": spec.budget},
+            "selection.budget of starc",
+            "Budgets of runs for accuracy are an option; their results need the paper's models.",
+        )
     if claim == "starc-base-opts":
         overlaps = found.pim.overlaps
         assert overlaps is not None
-        names = {"head-level pipelining": overlaps.pipelining == "heads",
-                 "feedforward co-processing": overlaps.feed_forward}
+        names = {
+            "head-level pipelining": overlaps.pipelining == "heads",
+            "feedforward co-processing": overlaps.feed_forward,
+        }
         return Finding([name for name, there in names.items() if there], "overlaps of starc")
     if claim == "starc-model":
         assert found.default_model is not None
         model = load_model(found.default_model)
-        return Finding(f"{model.name.replace('llama', 'LLaMA').replace('b', 'B')} FP{8 * model.dtype_bytes}",
-                       "default model of starc")
+        return Finding(
+            f"{model.name.replace('llama', 'LLaMA').replace('b', 'B')} FP{8 * model.dtype_bytes}",
+            "default model of starc",
+        )
     values: dict[str, Any] = {
-        "starc-interval": spec.interval, "starc-iters": spec.iterations,
+        "starc-interval": spec.interval,
+        "starc-iters": spec.iterations,
         "starc-kratio": {"tokens_per_cluster": spec.tokens_per_cluster},
         "starc-first2": system(**{"selection.full_layers": 2}).chosen.full_layers,
-        "starc-quest-page": Quest.PAGE, "starc-lens": [[PREFILL, count] for count in DECODES]}
-    why = {"starc-first2": "An option; the runs of latency and energy have none, as the paper names it for accuracy only."}
+        "starc-quest-page": Quest.PAGE,
+        "starc-lens": [[PREFILL, count] for count in DECODES],
+    }
+    why = {
+        "starc-first2": "An option; the runs of latency and energy have none, as the paper names it for accuracy only."
+    }
     return Finding(values[claim], "file of starc", why.get(claim, ""))
 
 
 @CHECKS.of("starc-ideal", by=Source.SETTING)
 def bound(evidence: Evidence, claim: str) -> Finding:
-    return Finding({str(count): 100 * (1 - BUDGET / count) for count in (3072, 4096, 6144)}, "budget over context",
-                   tolerance=0.001)
+    return Finding(
+        {str(count): 100 * (1 - BUDGET / count) for count in (3072, 4096, 6144)}, "budget over context", tolerance=0.001
+    )
 
 
 @CHECKS.of("starc-eff", by=(Source.RUN, Source.RECORD))
@@ -79,8 +120,14 @@ def fetched(evidence: Evidence, claim: str) -> Finding:
     shortest and the longest run."""
     ends = {"3072": DECODES[0], "6144": DECODES[-1]}
     ours = {name: run(evidence, "starc", count).more for name, count in ends.items()}
-    implied = {name: int(name) * more["attention_us"] / run(evidence, "full", ends[name]).more["attention_us"]
-               for name, more in ours.items()}
-    return Finding(implied, "starc, runs of 2,048 and 8,192 steps, synthetic keys",
-                   f"Heads fetch {ours['3072']['fetched']:.0f} and {ours['6144']['fetched']:.0f} tokens. A part of the "
-                   "time does not follow them: rows that are opened, queries, moves.", tolerance=0.25)
+    implied = {
+        name: int(name) * more["attention_us"] / run(evidence, "full", ends[name]).more["attention_us"]
+        for name, more in ours.items()
+    }
+    return Finding(
+        implied,
+        "starc, runs of 2,048 and 8,192 steps, synthetic keys",
+        f"Heads fetch {ours['3072']['fetched']:.0f} and {ours['6144']['fetched']:.0f} tokens. A part of the "
+        "time does not follow them: rows that are opened, queries, moves.",
+        tolerance=0.25,
+    )

@@ -16,8 +16,13 @@ def bench(request):
     def simulate(numbers, **options):
         given = ports["i"].pack(number=numbers, last=np.arange(len(numbers)) == len(numbers) - 1)
         expected = ports["o"].pack({"": request.model(config, numbers)})
-        return play_stimulus(config, request.verilog, request.module,
-                             Stimulus({"i": Items.of(given)}, {"o": expected}, {"o": np.array([len(numbers)])}), **options)
+        return play_stimulus(
+            config,
+            request.verilog,
+            request.module,
+            Stimulus({"i": Items.of(given)}, {"o": expected}, {"o": np.array([len(numbers)])}),
+            **options,
+        )
 
     campaign = Campaign(request, simulate)
     full = campaign.run("full_rate", rng.integers(0, 1 << config.width, request.workload.numbers), waves=True)

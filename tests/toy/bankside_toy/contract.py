@@ -19,9 +19,15 @@ class ToyConfig(Strict):
     clock_mhz: float = Key(default=500.0, gt=0, le=10000, strict=False, description="target clock")
 
     def ports(self) -> tuple[Port, ...]:
-        return (Port("i", "in", Layout.of(Field("number", self.width, "a number"), Field("last", 1, "last of its run")),
-                     "a number to add to"),
-                Port("o", "out", Layout.plain(self.width), "the sum, without its carry"))
+        return (
+            Port(
+                "i",
+                "in",
+                Layout.of(Field("number", self.width, "a number"), Field("last", 1, "last of its run")),
+                "a number to add to",
+            ),
+            Port("o", "out", Layout.plain(self.width), "the sum, without its carry"),
+        )
 
 
 class ToyWorkload(Workload):
@@ -36,11 +42,24 @@ class ToyResult(SimResult):
     cycles: int = Key(description="from the first number to the last sum")
 
     def figures(self, workload: Mapping[str, Any]) -> list[Row]:
-        return [("compared", f"{self.vectors} sums: {verdict_text(self)}"),
-                ("adding", f"{workload['numbers']} numbers in {self.cycles} cycles")]
+        return [
+            ("compared", f"{self.vectors} sums: {verdict_text(self)}"),
+            ("adding", f"{workload['numbers']} numbers in {self.cycles} cycles"),
+        ]
 
 
-UNIT = Unit("toy-adder", "adds a constant", "nowhere", module="toy_adder", config=ToyConfig,
-            presets={"narrow": ToyConfig(), "wide": ToyConfig(width=16, step=200)},
-            generator="bankside_toy.hardware:ToyAdder", model="bankside_toy.model:add", bench="bankside_toy.bench:bench",
-            workload=ToyWorkload, result=ToyResult, page="docs/toy.md", published=())
+UNIT = Unit(
+    "toy-adder",
+    "adds a constant",
+    "nowhere",
+    module="toy_adder",
+    config=ToyConfig,
+    presets={"narrow": ToyConfig(), "wide": ToyConfig(width=16, step=200)},
+    generator="bankside_toy.hardware:ToyAdder",
+    model="bankside_toy.model:add",
+    bench="bankside_toy.bench:bench",
+    workload=ToyWorkload,
+    result=ToyResult,
+    page="docs/toy.md",
+    published=(),
+)

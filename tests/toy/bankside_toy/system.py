@@ -59,7 +59,9 @@ class ToySystem(System):
         return ROOM
 
     def decode_step(self, model, batch, contexts):
-        return StepCost({"adding": np.full(len(contexts), self._step_s)}, {"adding": np.full(len(contexts), 1e9)}, batch)
+        return StepCost(
+            {"adding": np.full(len(contexts), self._step_s)}, {"adding": np.full(len(contexts), 1e9)}, batch
+        )
 
     def served(self, model, records, refresh=False):
         self.prepare(model, records, refresh)
