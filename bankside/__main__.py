@@ -1,5 +1,5 @@
 """``python -m bankside``."""
 
-from .cli import entry
+from .shell.cli import entry
 
 entry()

@@ -10,21 +10,19 @@ import jsonschema
 import pytest
 from hypothesis import settings
 
-from bankside import envelope
-from bankside.constraints.records import Measurement, Record
-from bankside.constraints.units import (
-    cent_cxl_port,
-    cent_pnm,
-    cent_riscv,
-    dpa_dispatcher,
-    inf2_accelerator,
-    inf2_gemv,
-    pam_pu,
-    pim_hub,
-)
-from bankside.cosim.build import LEVEL
-from bankside.records import RecordFolder, completed, made_from
-from bankside.schemas import schema_of
+from bankside.constraints.aim import hub as pim_hub
+from bankside.constraints.cent import cxl_port as cent_cxl_port
+from bankside.constraints.cent import pnm as cent_pnm
+from bankside.constraints.cent import riscv as cent_riscv
+from bankside.constraints.core.records import Measurement, Record
+from bankside.constraints.inf2 import accelerator as inf2_accelerator
+from bankside.constraints.inf2 import gemv as inf2_gemv
+from bankside.constraints.lolpim import dispatcher as dpa_dispatcher
+from bankside.constraints.pam import pu as pam_pu
+from bankside.cosim.bench.build import LEVEL
+from bankside.evidence.records import RecordFolder, completed, made_from
+from bankside.provenance import envelope
+from bankside.results.schemas import schema_of
 from tests.made_up import SIM, SYNTHESIS
 
 pytest_plugins = ("tests.costs",)

@@ -2,7 +2,7 @@
 
     pip install ziglang==0.17.1
     python tools/cent_programs.py
-    python tools/cent_programs.py --elements 4 -o constraints/cent_programs/programs-4.json
+    python tools/cent_programs.py --elements 4 -o constraints/cent/programs/programs-4.json
     python tools/cent_programs.py mine.c -o mine.json
 
 The first command compiles programs.c of constraints/cent_programs to programs.json there. The second one is for slots of

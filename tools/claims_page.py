@@ -12,9 +12,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.workspace import write_files
+from bankside.constraints.core.workspace import write_files
 from bankside.models.papers import checks_of, paper_names
-from bankside.repro import HEADINGS, by_category, counts_lines, difference_text, repro, require_causes, short
+from bankside.studies.repro import HEADINGS, by_category, counts_lines, difference_text, repro, require_causes, short
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 

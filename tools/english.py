@@ -1,6 +1,6 @@
 """Find sentences that a reader has to read twice: the checkable part of how pages, help texts and docstrings are written.
 
-    .venv/bin/python tools/english.py README.md docs/cli.md bankside/cli.py
+    .venv/bin/python tools/english.py README.md docs/cli.md bankside/shell/cli.py
 
 A sentence has at most 25 words, does not begin with "Of", and avoids turns of phrase that hide who does what. A span of
 code is one word. Headings, cells of tables and items of lists are sentences of their own. Code blocks and generated tables

@@ -17,9 +17,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from bankside.constraints.memory import Memory, load_memory
-from bankside.constraints.pam_layout import TIERS
-from bankside.constraints.units.pam_interface import PRESETS, PamInterfaceConfig
-from bankside.cosim.pam_interface import random_data, random_tokens
+from bankside.constraints.pam.interface import PRESETS, PamInterfaceConfig
+from bankside.constraints.pam.layout import TIERS
+from bankside.cosim.pam.interface import random_data, random_tokens
 from bankside.models.pam.interface import Tokens
 from bankside.models.pam.transfer import Controller, transfer_time
 

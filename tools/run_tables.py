@@ -1,4 +1,4 @@
-"""Rewrite the table of docs/starc.md that shows what a selection costs in the channels of three systems.
+"""Rewrite the table of docs/starc/system.md that shows what a selection costs in the channels of three systems.
 
 Usage::
 
@@ -19,10 +19,10 @@ from typing import Any
 
 import numpy as np
 
-from bankside.constraints.errors import BanksideError
+from bankside.constraints.core.errors import BanksideError
+from bankside.constraints.core.workspace import write_files
 from bankside.constraints.memory import load_memory
-from bankside.constraints.units.pam_pu import PRESETS, Step
-from bankside.constraints.workspace import write_files
+from bankside.constraints.pam.pu import PRESETS, Step
 from bankside.models.attacc import AttentionLayer, LayerTimer
 from bankside.models.cent import BlockMapping, block_program
 from bankside.models.memory import time_program
@@ -31,11 +31,11 @@ from bankside.models.pam.selected import selected_program, unit_tokens
 from bankside.models.program import Program
 from bankside.models.sparse import make_method, runs
 from bankside.models.sparse.source import Synthetic
-from bankside.unit_page import fill, table
+from bankside.pages.unit_page import fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PAGE = "docs/starc.md"
+PAGE = "docs/starc/system.md"
 
 #: Heads with a channel each, their elements, tokens of K and V, and the tokens that a selection takes.
 HEADS, HEAD_DIM, TOKENS, BUDGET = 16, 128, 2048, 256

@@ -18,13 +18,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.errors import BanksideError
-from bankside.constraints.workspace import write_files
-from bankside.evaluate import evaluate, measuring
+from bankside.constraints.core.errors import BanksideError
+from bankside.constraints.core.workspace import write_files
+from bankside.evidence.records import RecordFolder
 from bankside.models.llm import load_model
 from bankside.models.systems.sharing import DESIGNS, Sharing, best, sharing
-from bankside.records import RecordFolder
-from bankside.unit_page import fill, table
+from bankside.pages.unit_page import fill, table
+from bankside.studies.evaluate import evaluate, measuring
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,9 +1,9 @@
-"""Rewrite the tables of docs/pam-system.md from results of ``bankside eval``. This takes a few minutes and needs the
+"""Rewrite the tables of docs/pam/system.md from results of ``bankside eval``. This takes a few minutes and needs the
 measurement records of the systems (``bankside eval pam --model llama-3-70b`` names missing ones).
 
     .venv/bin/python tools/system_tables.py [NAME ...]           rewrites these tables, all by default
     .venv/bin/python tools/system_tables.py --print [NAME ...]   prints them instead
-    .venv/bin/python tools/system_tables.py --calibrate          first finds constraints/pam_ratios.yaml anew
+    .venv/bin/python tools/system_tables.py --calibrate          first finds constraints/pam/ratios.yaml anew
 
 A table stands in the page between ``<!-- table NAME -->`` and ``<!-- end -->``.
 """
@@ -16,17 +16,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.document import load
-from bankside.constraints.errors import BanksideError, ConfigError
+from bankside.constraints.core.document import load
+from bankside.constraints.core.errors import BanksideError, ConfigError
+from bankside.constraints.core.workspace import write_files
 from bankside.constraints.systems import RATIOS, RatioTable
-from bankside.constraints.workspace import write_files
-from bankside.evaluate import calibrate, evaluate
 from bankside.models.systems.calibration import table_text
-from bankside.unit_page import fill, table
+from bankside.pages.unit_page import fill, table
+from bankside.studies.evaluate import calibrate, evaluate
 
 ROOT = Path(__file__).resolve().parent.parent
 
-PAGE = "docs/pam-system.md"
+PAGE = "docs/pam/system.md"
 
 #: Model, requests, tokens of each: all in HBM; HBM full and most of DDR4; three tiers.
 LOADS = (("llama-3-70b", 1024, 738), ("llama-3-70b", 8192, 738), ("opt-175b", 256, 2048))

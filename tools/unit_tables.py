@@ -7,7 +7,7 @@ Usage::
     .venv/bin/python tools/unit_tables.py contract        tables of the contracts, and the block diagrams
     .venv/bin/python tools/unit_tables.py --print cycles  on standard output instead
 
-A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/unit_page.py` makes the tables of
+A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/pages/unit_page.py` makes the tables of
 the contracts. `demo` is taken from out/demo/results.json.
 """
 
@@ -24,28 +24,32 @@ from typing import Any
 
 import numpy as np
 
-from bankside import generate, measure
-from bankside.block_diagram import block_diagram
-from bankside.constraints.arithmetic import AlignedWindow, ExpTable
-from bankside.constraints.cent_isa import INSTRUCTIONS, WORD, DecodeError
-from bankside.constraints.errors import BanksideError
-from bankside.constraints.formats import FP16
+from bankside.constraints.aim.encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
+from bankside.constraints.aim.hub import PRESETS as HUBS
+from bankside.constraints.arith.geometry import AlignedWindow, ExpTable
+from bankside.constraints.arith.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
+from bankside.constraints.cent.isa import INSTRUCTIONS, WORD, DecodeError
+from bankside.constraints.cent.pnm import PRESETS as PNMS
+from bankside.constraints.core.errors import BanksideError
+from bankside.constraints.core.formats import FP16
+from bankside.constraints.core.records import Kind
+from bankside.constraints.core.registry import UNITS
+from bankside.constraints.core.workspace import write_files
 from bankside.constraints.libraries import macro_family
+from bankside.constraints.lolpim.dispatcher import PRESETS as DISPATCHERS
 from bankside.constraints.memory import load_memory
-from bankside.constraints.program_encoding import COMMANDS, OPERANDS, DispatchError, Host, ProgramEncoding, Slot
-from bankside.constraints.records import Kind
-from bankside.constraints.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
-from bankside.constraints.units.cent_pnm import PRESETS as PNMS
-from bankside.constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
-from bankside.constraints.units.pam_interface import SIDES, MemorySide
-from bankside.constraints.units.pam_pu import PRESETS, PamPuConfig, Step
-from bankside.constraints.units.pam_ru import PRESETS as RU_PRESETS
-from bankside.constraints.units.pam_ru import PamRuConfig
-from bankside.constraints.units.pim_hub import PRESETS as HUBS
-from bankside.constraints.units.starc_attention import UPDATE
-from bankside.constraints.workspace import write_files
-from bankside.cosim import pam_ru, pim_hub
-from bankside.cosim.pam_pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
+from bankside.constraints.pam.interface import SIDES, MemorySide
+from bankside.constraints.pam.pu import PRESETS, PamPuConfig, Step
+from bankside.constraints.pam.ru import PRESETS as RU_PRESETS
+from bankside.constraints.pam.ru import PamRuConfig
+from bankside.constraints.starc.attention import UPDATE
+from bankside.cosim.aim import hub as pim_hub
+from bankside.cosim.pam import ru as pam_ru
+from bankside.cosim.pam.pu import KEY, VALUE, VALUE_FIRST, random_episode, simulate
+from bankside.evidence import measure
+from bankside.evidence.records import RecordFolder
+from bankside.hardware import generate
+from bankside.hardware.selection import Selection, select
 from bankside.models.aim.hub import layer_norm
 from bankside.models.aim.hub import softmax as hub_softmax
 from bankside.models.cost import (
@@ -63,10 +67,8 @@ from bankside.models.numerics import from_float64, to_float64
 from bankside.models.numerics.softmax import softmax_parts
 from bankside.models.pam.program import attention_program
 from bankside.models.pam.pu import attention, merge
-from bankside.records import RecordFolder
-from bankside.registry import UNITS
-from bankside.selection import Selection, select
-from bankside.unit_page import MARK, areas, contract_tables, fill, table
+from bankside.pages.block_diagram import block_diagram
+from bankside.pages.unit_page import MARK, areas, contract_tables, fill, table
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -74,8 +76,8 @@ PAGES = (
     *dict.fromkeys(unit.page for unit in UNITS.values()),
     "docs/numerics.md",
     "docs/synthesis.md",
-    "docs/cent.md",
-    "docs/inf2.md",
+    "docs/cent/system.md",
+    "docs/inf2/system.md",
 )
 
 TOKENS = (1, 17, 512, 4096)
@@ -505,9 +507,9 @@ def exponential() -> str:
 def demo() -> str:
     from rich.console import Console
 
-    from bankside.decode import decode_text
     from bankside.pages.demo import answer
-    from bankside.text import cosimulation_lines, summary_table
+    from bankside.results.text import cosimulation_lines, summary_table
+    from bankside.studies.decode import decode_text
 
     path = ROOT / "out" / "demo" / "results.json"
     if not path.is_file():
@@ -1153,7 +1155,7 @@ WIDE_BLOCK = {"hidden": 256, "head_dim": 64, "ffn": 704, "tokens": 1, "past": 95
 
 def device_others() -> str:
     """The last token of a block on several devices, and on wide channels; measured if there is no record."""
-    from bankside.constraints.units.cent_device import wide
+    from bankside.constraints.cent.device import wide
 
     unit, default = UNITS["cent-device"], select("cent-device")
     rows = []
@@ -1197,10 +1199,10 @@ def device_others() -> str:
 
 def device_ports() -> str:
     """Slots that pass the ports of the shared buffer in a token, beside the time of the memory's commands."""
-    from bankside.constraints.cent_isa import BY_OPCODE, CentIsa, fields_of
+    from bankside.constraints.aim.hub import RECEIVING, SENDING
+    from bankside.constraints.cent.isa import BY_OPCODE, CentIsa, fields_of
+    from bankside.constraints.cent.pnm import OPERANDS_OF
     from bankside.constraints.memory import load_memory
-    from bankside.constraints.units.cent_pnm import OPERANDS_OF
-    from bankside.constraints.units.pim_hub import RECEIVING, SENDING
     from bankside.models.cent import encode_words
     from bankside.models.cent.executable import SCALARS, ExecutableBlock, memory_commands
     from bankside.models.memory.aim import FrontEnd
@@ -1254,7 +1256,7 @@ def device_ports() -> str:
 
 def device_blocks() -> str:
     """Instructions of a block, and cycles of its memory, beside the authors' order of commands."""
-    from bankside.constraints.cent_isa import WORD_BYTES, CentIsa
+    from bankside.constraints.cent.isa import WORD_BYTES, CentIsa
     from bankside.models.cent import BlockMapping, block_program, encode_words
     from bankside.models.cent.executable import SCALARS, ExecutableBlock, memory_commands
     from bankside.models.memory.aim import FrontEnd
@@ -1889,8 +1891,8 @@ def cent_controller() -> str:
 
 def cent_costs() -> str:
     """The controller with measured and with published area, and what follows."""
-    from bankside.evaluate import evaluate
     from bankside.models.cost import load_costs, tokens_per_usd
+    from bankside.studies.evaluate import evaluate
 
     one, rows = evaluate("cent", "llama-2-70b", context=2048, batch=None), []
     controller, costs = one["controller"], load_costs()
@@ -1932,9 +1934,9 @@ def cent_causes_7b() -> str:
 
 def inf2_sensitivity() -> str:
     """One change of a run of INF2 and of FlexGen."""
+    from bankside.evidence.records import RecordFolder
     from bankside.models.papers import Evidence
     from bankside.models.papers.inf2.series import sensitivity
-    from bankside.records import RecordFolder
 
     found = sensitivity(Evidence(RecordFolder()))
     return table(

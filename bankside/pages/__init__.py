@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from bankside.constraints.workspace import write_files
+from bankside.constraints.core.workspace import write_files
 
 from . import decoding, demo, papers, serving, systems, units
 from .components import Page, render

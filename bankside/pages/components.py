@@ -13,9 +13,9 @@ from functools import lru_cache
 from importlib import resources
 from typing import Any
 
-from bankside.constraints.errors import ConfigError
-from bankside.constraints.records import Record
-from bankside.records import RecordFolder
+from bankside.constraints.core.errors import ConfigError
+from bankside.constraints.core.records import Record
+from bankside.evidence.records import RecordFolder
 
 __all__ = [
     "COLOURS",
@@ -26,13 +26,11 @@ __all__ = [
     "Part",
     "Row",
     "Table",
-    "band",
     "beside",
     "bars",
     "clock",
     "clock_state",
     "grouped_bars",
-    "number",
     "plain",
     "render",
     "short",
@@ -258,11 +256,6 @@ def table(
     return Table(tuple(head), made, numeric - (code or set()), caption, frozenset(code or ()))
 
 
-def number(value: Any, digits: int) -> str:
-    """A number with this many decimals; a text unchanged; – for None."""
-    return "–" if value is None else value if isinstance(value, str) else f"{value:,.{digits}f}"
-
-
 def plain(value: Any) -> str:
     """Any value in few characters."""
     if isinstance(value, dict):
@@ -280,10 +273,6 @@ def plain(value: Any) -> str:
         if isinstance(value, float)
         else str(value)
     )
-
-
-def band(pair: Sequence[float], unit: str, digits: int = 2) -> str:
-    return f"{pair[0]:.{digits}f} to {pair[1]:.{digits}f} {unit}"
 
 
 def clock(synth: Mapping[str, Any]) -> str:

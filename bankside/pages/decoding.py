@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from ..results.words import number
 from .components import (
     COLOURS,
     GRID,
@@ -17,7 +18,6 @@ from .components import (
     beside,
     grouped_bars,
     legend,
-    number,
     plain,
     stacked,
     table,

@@ -7,9 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, number, table
+from ..results.words import grouped_ms, number
+from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, table
 from .decoding import perplexities, running_text, waveform
-from .systems import area, assumptions, cosimulation, energy, grouped_ms, latency, throughput, unit
+from .systems import area, assumptions, cosimulation, energy, latency, throughput, unit
 
 __all__ = ["answer", "gains", "story", "threshold"]
 

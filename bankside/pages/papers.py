@@ -17,7 +17,7 @@ STATES = {"exact": "good", "within": "good", "bound": "good", "off": "bad", "fai
 
 def claims(result: Mapping[str, Any]) -> Page:
     """Claims with our values; or papers, or the claims of a paper without values."""
-    from bankside.repro import HEADINGS, by_category, counts_lines, difference_text, short
+    from bankside.studies.repro import HEADINGS, by_category, counts_lines, difference_text, short
 
     if "papers" in result:
         return Page(

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .components import COLOURS, GRID, Card, Chart, Page, Part, Row, grouped_bars, number, plain, short, table
+from ..results.words import number
+from .components import COLOURS, GRID, Card, Chart, Page, Part, Row, grouped_bars, plain, short, table
 
 __all__ = ["served"]
 

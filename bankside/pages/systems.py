@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
+from ..results.words import GROUPS, Result, band, grouped_ms, number
 from .components import (
     COLOURS,
     GRID,
@@ -15,12 +16,10 @@ from .components import (
     Part,
     Row,
     Table,
-    band,
     bars,
     beside,
     clock,
     legend,
-    number,
     plain,
     short,
     stacked,
@@ -28,52 +27,16 @@ from .components import (
 )
 
 __all__ = [
-    "GROUPS",
     "area",
     "assumptions",
     "calibration",
     "cosimulation",
     "energy",
     "evaluation",
-    "grouped_ms",
     "latency",
     "throughput",
     "unit",
 ]
-
-Result = Mapping[str, Any]
-
-#: Operators of a breakdown in groups, in the order in which they are drawn. All further operators are "other".
-GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("attention", "red", ("attention", "attention_score", "softmax", "attention_context", "attention_softmax")),
-    (
-        "attention: queries, append, merge",
-        "orange",
-        (
-            "attention_query_write",
-            "attention_kv_append",
-            "attention_merge",
-            "attention_send",
-            "attention_receive",
-            "kv_append",
-            "kv_fetch",
-            "migration_exposed",
-        ),
-    ),
-    ("QKV and output projections", "blue", ("qkv", "out_projection")),
-    ("feed-forward network", "sky", ("ffn_gate", "ffn_up", "ffn_down", "ffn_gate_product")),
-    (
-        "norms and activations",
-        "grey",
-        ("attention_norm", "ffn_norm", "final_norm", "ffn_activation", "norms", "rotary", "residuals"),
-    ),
-    (
-        "all-reduce and pipeline links",
-        "green",
-        ("attention_allreduce", "ffn_allreduce", "pipeline_transfer", "partial_sums"),
-    ),
-    ("embedding and output matrix", "violet", ("embedding", "embedding_projection", "head_projection", "lm_head")),
-)
 
 ENERGY: tuple[tuple[str, str, str], ...] = (
     ("pim_cell_reads", "bank reads beside the units", "red"),
@@ -249,13 +212,6 @@ def _there(parts: Sequence[Part | None]) -> tuple[Part, ...]:
 
 
 # ---- Parts ----------------------------------------------------------------------------------------------------------
-
-
-def grouped_ms(result: Result) -> list[float]:
-    """Milliseconds of each of :data:`GROUPS`, and of all further operators."""
-    breakdown = dict(result["breakdown_ms"])
-    out = [sum(breakdown.pop(name, 0.0) for name in names) for _, _, names in GROUPS]
-    return [*out, sum(breakdown.values())]
 
 
 def latency(results: Sequence[Result]) -> Part:
@@ -560,7 +516,7 @@ def configuration(config: Mapping[str, Any]) -> Table:
 
 def cosimulation(sim: Result | None) -> Part | None:
     """Results of the unit's bench, and of a channel's decode step if there was one."""
-    from bankside.registry import simulation_result
+    from bankside.constraints.core.registry import simulation_result
 
     if not sim:
         return None

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .components import COLOURS, Card, Page, Part, Row, bars, clock, clock_state, number, plain, stacked, table
+from ..results.words import number
+from .components import COLOURS, Card, Page, Part, Row, bars, clock, clock_state, plain, stacked, table
 from .systems import configuration
 
 __all__ = ["simulation", "synthesis", "timing"]
@@ -28,7 +29,7 @@ def _name(result: Result) -> str:
 
 def simulation(result: Result) -> Page:
     """``bankside sim``."""
-    from bankside.registry import simulation_result
+    from bankside.constraints.core.registry import simulation_result
 
     typed = simulation_result(result)
     good = not result["mismatches"]
@@ -126,7 +127,7 @@ def simulation(result: Result) -> Page:
 
 
 def _options(unit: str) -> tuple[str, ...]:
-    from bankside.registry import UNITS
+    from bankside.constraints.core.registry import UNITS
 
     return tuple(UNITS[unit].workload.options()) if unit in UNITS else ()
 

@@ -16,7 +16,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from ..document import Strict
+from ..core.document import Strict
 
 __all__ = ["FILES", "OPERATORS", "KernelFile", "KernelTable", "Layout"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 from pydantic import Field, model_validator
 
-from ..document import Strict, load, read_text
-from ..workspace import kept
+from ..core.document import Strict, load, read_text
+from ..core.workspace import kept
 
 __all__ = ["MacroFamily", "MacroPoint", "generic_liberty", "macro_family"]
 

@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from ..document import Strict, load
-from ..workspace import kept
+from ..core.document import Strict, load
+from ..core.workspace import kept
 
 __all__ = ["CactiPoint", "CactiTable", "load_cacti"]
 

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from pydantic import Field, model_validator
 
-from ..document import Strict, load
-from ..workspace import kept
+from ..core.document import Strict, load
+from ..core.workspace import kept
 
 __all__ = ["FpgaDevice", "FpgaFamily", "fpga_families"]
 

@@ -21,4 +21,4 @@ __all__ = ["MODELS", "SIMULATED"]
 MODELS: dict[str, Path] = {path.stem: path for path in sorted(Path(__file__).parent.glob("*.json"))}
 
 #: Decoders as the AttAcc simulator has them.
-SIMULATED = Path(__file__).parent.parent / "attacc_models.yaml"
+SIMULATED = Path(__file__).parent / "attacc_models.yaml"

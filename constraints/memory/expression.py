@@ -6,7 +6,7 @@ import ast
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ..errors import nearest
+from ..core.errors import nearest
 
 __all__ = ["evaluate", "resolve"]
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
-from ..document import Strict, parse, read_text, validate
-from ..errors import ConfigError, nearest
-from ..workspace import reading
+from ..core.document import Strict, parse, read_text, validate
+from ..core.errors import ConfigError, nearest
+from ..core.workspace import reading
 
 __all__ = ["Places", "layered"]
 

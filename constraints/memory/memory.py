@@ -11,9 +11,9 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..document import Strict
-from ..errors import ConfigError, nearest
-from ..workspace import kept
+from ..core.document import Strict
+from ..core.errors import ConfigError, nearest
+from ..core.workspace import kept
 from .expression import evaluate, resolve
 from .layers import Places, layered
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from ..document import Strict
+from ..core.document import Strict
 from .links import LinkTreeSpec
 
 __all__ = [
@@ -63,10 +63,10 @@ _HERE = Path(__file__).parent
 NODES = _HERE / "nodes.yaml"
 
 #: Calibrated ratios of importance between tiers (``bankside calibrate pam``).
-RATIOS = _HERE.parent / "pam_ratios.yaml"
+RATIOS = _HERE.parent / "pam" / "ratios.yaml"
 
 #: Localities of activations by name, fitted to traces.
-LOCALITIES = _HERE.parent / "pam_localities.yaml"
+LOCALITIES = _HERE.parent / "pam" / "localities.yaml"
 
 #: File of each built-in system by its name.
 FILES: dict[str, Path] = {path.stem: path for path in sorted(_HERE.glob("*.yaml")) if path != NODES}
@@ -519,7 +519,7 @@ class Sparsity(Strict):
     sink: int = Field(default=4, ge=0, le=1 << 20)
     recent: int = Field(default=16, ge=0, le=1 << 20)
     locality: str | None = Field(
-        default=None, description="name in pam_localities.yaml, whose spread and keep are taken"
+        default=None, description="name in pam/localities.yaml, whose spread and keep are taken"
     )
     trace: str | None = Field(default=None, description="file of attention traces for mode replay")
     stretch: bool = Field(default=False, description="whether positions of a trace are scaled to other contexts")

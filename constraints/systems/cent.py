@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..document import Strict
+from ..core.document import Strict
 
 __all__ = [
     "CentDeviceSpec",

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from ..document import Strict
+from ..core.document import Strict
 from . import GpuEnergy, LinkSpec, Parallelism
 
 __all__ = ["CxlPnmDeviceSpec", "CxlPnmProcessorSpec", "CxlPnmSystemSpec"]

@@ -6,7 +6,7 @@ from typing import Any
 
 from pydantic import Field, model_validator
 
-from ..document import Strict
+from ..core.document import Strict
 
 __all__ = ["PCIE_GT_S", "ROOT", "LinkEdge", "LinkTreeSpec"]
 

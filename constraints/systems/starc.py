@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from ..document import Strict
+from ..core.document import Strict
 from . import AttAccSystemSpec
 
 __all__ = ["KeysSpec", "SelectionSpec", "StarcSystemSpec", "SyntheticKeysSpec"]

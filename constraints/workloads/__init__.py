@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
-from ..document import Strict
+from ..core.document import Strict
 
 __all__ = ["FILES", "ArrivalSpec", "Beta", "Fixed", "Length", "LogNormal", "Quantiles", "Uniform", "WorkloadSpec"]
 

@@ -8,7 +8,7 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 
-from ...constraints.units.aim_channel import CODES, GROUP, AimChannelConfig
+from ...constraints.aim.channel import CODES, GROUP, AimChannelConfig
 from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.program_encoding import COMMANDS
+from ...constraints.aim.encoding import COMMANDS
 from ..blocks.ports import payload
 
 __all__ = ["Engine", "is_op"]

@@ -5,8 +5,8 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.formats import FP32
-from ...constraints.units.pim_hub import CODES, EPU_COMMANDS, INNER
+from ...constraints.aim.hub import CODES, EPU_COMMANDS, INNER
+from ...constraints.core.formats import FP32
 from ..arith import DotAccumulator, SoftmaxExp, convert, fma, from_integer, maximum, reciprocal, reciprocal_square_root
 from ..blocks.shared import shared
 from .engine import Engine

@@ -4,7 +4,7 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from ...constraints.units.pim_hub import PimHubConfig
+from ...constraints.aim.hub import PimHubConfig
 from ..blocks.ports import members, payload
 from ..blocks.stream import StreamRegister
 from .engine import is_op

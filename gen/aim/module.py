@@ -4,8 +4,8 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from ...constraints.program_encoding import COMMANDS
-from ...constraints.units.aim_module import CHANNEL_CODES, PLAIN
+from ...constraints.aim.encoding import COMMANDS
+from ...constraints.aim.module import CHANNEL_CODES, PLAIN
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.ports import members, payload
 from ..blocks.shared import shared

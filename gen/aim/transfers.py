@@ -6,7 +6,7 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units.pim_hub import MANY, RECEIVING, SENDING, TRANSFERS
+from ...constraints.aim.hub import MANY, RECEIVING, SENDING, TRANSFERS
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.ports import payload
 from ..blocks.stream import StreamFIFO

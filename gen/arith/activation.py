@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from ...constraints.activation import TableInterpolation
+from ...constraints.arith.activation import TableInterpolation
 from .aligned import leading_zeros
 from .bits import wire
 from .exponential import place_by_exponent
@@ -13,7 +13,7 @@ __all__ = ["interpolate"]
 
 @operator
 def interpolate(p, a, *, table):
-    """An activation function from chords of a table (:class:`~bankside.constraints.activation.TableInterpolation`).
+    """An activation function from chords of a table (:class:`~bankside.constraints.arith.activation.TableInterpolation`).
 
     The operand in fixed point selects a chord and a place on it. The value is rounded once, to nearest even. Beyond the
     table's range, and for infinities, the rules of the table hold. NaN gives the canonical NaN, and a result of 0 is

@@ -4,7 +4,7 @@ from operator import index
 
 from amaranth import *
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .aligned import leading_zeros
 from .pipeline import operator
 from .recurrence import increment, nonzero, normalise, pack, shift_right, take_apart

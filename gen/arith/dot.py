@@ -12,8 +12,8 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from ...constraints.arithmetic import dot_window
-from ...constraints.formats import FP32
+from ...constraints.arith.geometry import dot_window
+from ...constraints.core.formats import FP32
 from ..blocks.stream import StreamFIFO
 from .aligned import leading_zeros
 from .bits import add_rows, compress, product_columns

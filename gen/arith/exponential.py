@@ -4,9 +4,9 @@ from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.arithmetic import ExpTable
-from ...constraints.elementary_exp import Chords, exponential_tables, taylor_constants
-from ...constraints.formats import FloatFormat
+from ...constraints.arith.exponential import Chords, exponential_tables, taylor_constants
+from ...constraints.arith.geometry import ExpTable
+from ...constraints.core.formats import FloatFormat
 from .aligned import unpack
 from .bits import add_rows, compress, wire
 from .convert import from_integer, to_integer
@@ -30,7 +30,7 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
     These properties belong to the variant ``"faithful"``. It converts a times log2 e to fixed point. Tables give
     multiples of log2 e for parts of the significand, and the exponent shifts their sum. The whole part is the exponent
     of the result. Chords give the power of two of the fraction, or parabolas above 12 bits of precision
-    (:class:`~bankside.constraints.elementary_exp.ExponentialTables`). The result is rounded once to nearest, also below
+    (:class:`~bankside.constraints.arith.exponential.ExponentialTables`). The result is rounded once to nearest, also below
     the normal range. e**-inf is +0, e**+inf is +inf, and NaN gives the canonical NaN.
 
     The variant ``"taylor"`` is Taylor's series about 0, computed by Horner's rule. It is a chain of ``order`` fused
@@ -67,7 +67,7 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
         If ``fmt`` is not a format.
     :exc:`ValueError`
         If there is no such variant, or no such series (see
-        :func:`~bankside.constraints.elementary_exp.taylor_constants`).
+        :func:`~bankside.constraints.arith.exponential.taylor_constants`).
     """
     _check_format(fmt)
     if variant == "taylor":
@@ -264,7 +264,7 @@ class IterativeExponential(wiring.Component):
     :exc:`TypeError`
         If ``fmt`` is not a format.
     :exc:`ValueError`
-        If there is no such series (see :func:`~bankside.constraints.elementary_exp.taylor_constants`).
+        If there is no such series (see :func:`~bankside.constraints.arith.exponential.taylor_constants`).
     """
 
     def __init__(self, fmt, *, order=10, range_reduced=False, flush_to_zero=False):
@@ -340,7 +340,7 @@ def softmax_exp(p, maximum, value, *, score, table):
     """``exp(value - maximum)`` of two numbers with ``maximum >= value``; the result is in 0..1.
 
     The difference is exact, then truncated to fixed point and multiplied by log2 e. A table of chords gives the power
-    of two (:class:`~bankside.constraints.arithmetic.ExpTable`). The result is rounded once, to nearest even. Its error
+    of two (:class:`~bankside.constraints.arith.geometry.ExpTable`). The result is rounded once, to nearest even. Its error
     is at most 1 ulp. The result never increases with the difference, and is exactly 1 at 0. A ``value`` of -infinity
     gives 0. NaN gives NaN, and so does +infinity minus +infinity.
 

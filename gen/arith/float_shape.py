@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.hdl import Shape
 from amaranth.lib import data
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 
 __all__ = ["FloatLayout", "FloatShape", "FloatView"]
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from amaranth import *
 from amaranth.lib import data
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .bits import AND_OR, CHAIN, XOR, add_rows, compress, leading_zero_count, product_columns, wire
 from .pipeline import operator
 

@@ -2,7 +2,7 @@
 
 from amaranth import *
 
-from ...constraints.elementary import logarithm_tables
+from ...constraints.arith.elementary import logarithm_tables
 from .aligned import leading_zeros
 from .bits import AND, XOR, add_rows, compress
 from .pipeline import operator
@@ -20,7 +20,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     canonical NaN.
 
     From 1/2 to 2, the distance from 1 is normalised and multiplied by ``ln(x) / (x - 1)``, which comes from a table
-    (:class:`~bankside.constraints.elementary.LogarithmTables`). Elsewhere the fraction replaces this distance, and a
+    (:class:`~bankside.constraints.arith.elementary.LogarithmTables`). Elsewhere the fraction replaces this distance, and a
     multiple of ln 2 is added. Nothing cancels.
 
     Parameters

@@ -2,8 +2,8 @@
 
 from amaranth import *
 
-from ...constraints.elementary import reciprocal_square_root_table, reciprocal_table
-from ...constraints.formats import FloatFormat
+from ...constraints.arith.elementary import reciprocal_square_root_table, reciprocal_table
+from ...constraints.core.formats import FloatFormat
 from .aligned import leading_zeros
 from .bits import AND, add_rows, compress, partial_products
 from .pipeline import operator
@@ -35,7 +35,7 @@ def lookup(p, name, index, columns):
 
 
 def piecewise(p, word, *, table, halves=None):
-    """Value of a :class:`~bankside.constraints.elementary.Piecewise` function, as defined in its docstring.
+    """Value of a :class:`~bankside.constraints.arith.elementary.Piecewise` function, as defined in its docstring.
 
     Parameters
     ----------
@@ -89,7 +89,7 @@ def reciprocal(p, a, *, fmt, flush_to_zero=False):
     If the exact value is a number of the format, it is the result. Otherwise the result is one of the two numbers next
     to it. So the error is below one unit in the last place, also on the grid of the subnormals. 1 / ±0 is ±∞.
     1 / ±∞ is ±0. Subnormals up to 2**(-bias - 1) give infinities. NaN gives the canonical NaN. The table is
-    :func:`~bankside.constraints.elementary.reciprocal_table`: straight lines for formats of up to 11 fraction bits,
+    :func:`~bankside.constraints.arith.elementary.reciprocal_table`: straight lines for formats of up to 11 fraction bits,
     parabolas above.
 
     Parameters
@@ -156,7 +156,7 @@ def reciprocal_square_root(p, a, *, fmt, flush_to_zero=False):
 
     A power of four gives the exact result. Otherwise the result is one of the two numbers next to the exact value.
     1 / sqrt(±0) is ±∞, and 1 / sqrt(+∞) is +0. Other negative numbers and NaN give the canonical NaN. The table is
-    :func:`~bankside.constraints.elementary.reciprocal_square_root_table`: straight lines for formats of up to 11
+    :func:`~bankside.constraints.arith.elementary.reciprocal_square_root_table`: straight lines for formats of up to 11
     fraction bits, parabolas above.
 
     Parameters

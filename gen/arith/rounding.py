@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from amaranth import *
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .bits import wire
 
 __all__ = [

@@ -8,7 +8,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from ..blocks.shared import shared
 from .aligned import Rounder, unpack
 from .bits import AND, CHAIN, XOR, add_rows, carries, compress, product_columns, wire

@@ -4,7 +4,7 @@
 from amaranth import *
 from amaranth.lib import data
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .activation import interpolate
 from .add import add
 from .compare import compare, maximum, minimum

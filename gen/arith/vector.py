@@ -6,7 +6,7 @@ like the scalar operator, so the functional models of the scalar operators apply
 
 from amaranth import *
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .add import add
 from .convert import convert
 from .fma import fma

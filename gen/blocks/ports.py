@@ -19,7 +19,7 @@ def kinds(values, bits):
 
 
 def payload(layout):
-    """Shape of a payload (:class:`bankside.constraints.contract.Layout`): bits, or a structure of its fields."""
+    """Shape of a payload (:class:`bankside.constraints.core.contract.Layout`): bits, or a structure of its fields."""
     if layout.is_plain:
         return layout.bits
     return data.StructLayout(
@@ -28,7 +28,7 @@ def payload(layout):
 
 
 def members(ports):
-    """Members of a component's signature: a stream or a signal for every :class:`bankside.constraints.contract.Port`."""
+    """Members of a component's signature: a stream or a signal for every :class:`bankside.constraints.core.contract.Port`."""
     return {
         port.name: (In if port.is_input else Out)(
             stream.Signature(payload(port.layout)) if port.stream else payload(port.layout)

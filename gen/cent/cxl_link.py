@@ -5,7 +5,7 @@ from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import wiring
 
-from ...constraints.units.cent_cxl_link import (
+from ...constraints.cent.cxl_link import (
     CREDIT_BITS,
     CREDIT_BYTE,
     DATA_BYTES,

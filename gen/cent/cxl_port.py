@@ -5,8 +5,8 @@ from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, enum, wiring
 
-from ...constraints.units.cent_cxl_link import SLOT_BYTES, Region
-from ...constraints.units.cent_cxl_port import CentCxlPortConfig, PortOp
+from ...constraints.cent.cxl_link import SLOT_BYTES, Region
+from ...constraints.cent.cxl_port import CentCxlPortConfig, PortOp
 from ..blocks.broadcast import link
 from ..blocks.merge import StreamMerge
 from ..blocks.ports import members, payload

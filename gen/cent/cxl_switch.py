@@ -4,8 +4,8 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from ...constraints.units.cent_cxl_link import MessageClass
-from ...constraints.units.cent_cxl_switch import CentCxlSwitchConfig
+from ...constraints.cent.cxl_link import MessageClass
+from ...constraints.cent.cxl_switch import CentCxlSwitchConfig
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.merge import StreamMerge
 from ..blocks.ports import members, payload

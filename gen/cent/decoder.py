@@ -6,8 +6,8 @@ from typing import NamedTuple
 from amaranth import *
 from amaranth.lib import data, enum, wiring
 
-from ...constraints.cent_isa import BY_OPCODE, INSTRUCTIONS, RESULTS, WORD, DecodeError
-from ...constraints.units.cent_decoder import CentDecoderConfig
+from ...constraints.cent.decoder import CentDecoderConfig
+from ...constraints.cent.isa import BY_OPCODE, INSTRUCTIONS, RESULTS, WORD, DecodeError
 from ..blocks.ports import members, payload
 from ..blocks.stream import StreamRegister
 from .ring import InterleavedFIFO

@@ -5,8 +5,8 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In
 
-from ...constraints.units.cent_cxl_port import PortOp
-from ...constraints.units.cent_device import CentDeviceConfig, CentHubConfig
+from ...constraints.cent.cxl_port import PortOp
+from ...constraints.cent.device import CentDeviceConfig, CentHubConfig
 from ..aim.engine import Engine
 from ..aim.module import AimModule
 from ..aim.registers import Client

@@ -2,8 +2,8 @@
 
 from amaranth import *
 
-from ...constraints.units.cent_pnm import KINDS
-from ...constraints.units.pim_hub import MANY, RECEIVING, TRANSFERS
+from ...constraints.aim.hub import MANY, RECEIVING, TRANSFERS
+from ...constraints.cent.pnm import KINDS
 from ..aim.engine import is_op
 
 __all__ = ["Use", "slots_meet"]

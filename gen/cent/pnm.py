@@ -5,9 +5,9 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.formats import FP32
-from ...constraints.program_encoding import COMMANDS
-from ...constraints.units.cent_pnm import KINDS, OPERANDS_OF, CentPnmConfig
+from ...constraints.aim.encoding import COMMANDS
+from ...constraints.cent.pnm import KINDS, OPERANDS_OF, CentPnmConfig
+from ...constraints.core.formats import FP32
 from ..aim.engine import Engine, is_op
 from ..aim.hub import Hub
 from ..aim.registers import Client

@@ -6,9 +6,9 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.formats import BF16, FP32
-from ...constraints.riscv import BOOT, BOOT_WORDS, WINDOW, Environment, Float, Kind, boot_program
-from ...constraints.units.cent_riscv import CentRiscvConfig
+from ...constraints.cent.riscv import CentRiscvConfig
+from ...constraints.cent.rv32 import BOOT, BOOT_WORDS, WINDOW, Environment, Float, Kind, boot_program
+from ...constraints.core.formats import BF16, FP32
 from ..arith import convert, fma, maximum, reciprocal, reciprocal_square_root
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.ports import members, payload

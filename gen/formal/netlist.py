@@ -13,7 +13,7 @@ from pathlib import Path
 from amaranth import *
 from amaranth.back import rtlil
 
-from ...constraints.workspace import cache_folder
+from ...constraints.core.workspace import cache_folder
 from .prover import _run_yosys
 
 __all__ = ["Netlist", "Terms", "operator_module", "read_netlists"]

@@ -28,8 +28,8 @@ from typing import Any
 from amaranth.back import rtlil
 from amaranth.lib import wiring
 
-from ...constraints.errors import ToolMissing
-from ...constraints.workspace import cache_folder
+from ...constraints.core.errors import ToolMissing
+from ...constraints.core.workspace import cache_folder
 from .contracts import StreamProtocol
 
 __all__ = ["Result", "prove"]

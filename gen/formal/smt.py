@@ -17,9 +17,9 @@ from pathlib import Path
 
 from amaranth.back import rtlil
 
-from ...constraints.errors import ToolMissing
-from ...constraints.formats import FloatFormat
-from ...constraints.workspace import cache_folder
+from ...constraints.core.errors import ToolMissing
+from ...constraints.core.formats import FloatFormat
+from ...constraints.core.workspace import cache_folder
 from .netlist import operator_module
 from .prover import _run_yosys
 

@@ -6,7 +6,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units.inf2_accelerator import Inf2AcceleratorConfig, JobError, MaskKind
+from ...constraints.inf2.accelerator import Inf2AcceleratorConfig, JobError, MaskKind
 from ..blocks.axi import AxiLiteRegisters, AxiReader, AxiWriter, Field
 from ..blocks.broadcast import StreamBroadcast
 from ..blocks.ports import members

@@ -7,7 +7,7 @@ from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units.inf2_gemv import Inf2GemvConfig
+from ...constraints.inf2.gemv import Inf2GemvConfig
 from ..arith import add, convert
 from ..arith.lanes import LaneSums, register
 from ..blocks.ports import members, payload

@@ -5,7 +5,7 @@ from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import wiring
 
-from ...constraints.units.inf2_softmax import Inf2SoftmaxConfig
+from ...constraints.inf2.softmax import Inf2SoftmaxConfig
 from ..arith.lanes import register
 from ..arith.softmax import QuotientLane, RowMaximum, RowSum, WeightLanes, row_scale, scale_layout, weight_maximum
 from ..blocks.ports import members, payload

@@ -6,7 +6,7 @@ from amaranth.lib import wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.program_encoding import bits
+from ...constraints.aim.encoding import bits
 
 __all__ = ["BankedMemory"]
 

@@ -7,8 +7,8 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 
-from ...constraints.program_encoding import OPERANDS, DispatchError, Host, Slot, bits
-from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ...constraints.aim.encoding import OPERANDS, DispatchError, Host, Slot, bits
+from ...constraints.lolpim.dispatcher import DpaDispatcherConfig
 from ..blocks.ports import members, payload
 from ..blocks.stream import StreamRegister
 from .banks import BankedMemory

@@ -5,7 +5,7 @@ from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.program_encoding import DISPATCHER_COMMANDS, END, MORE, OPERANDS, DispatchError, bits
+from ...constraints.aim.encoding import DISPATCHER_COMMANDS, END, MORE, OPERANDS, DispatchError, bits
 
 __all__ = ["AHEAD", "LineStream", "entry_layout", "line_layout", "loop_layout", "modifier_layout", "slot_layout"]
 

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """A LoL-PIM module: a dispatcher sends commands to channels and a hub, which exchange data."""
 
-from ...constraints.units.lol_pim_module import LolPimModuleConfig
+from ...constraints.lolpim.module import LolPimModuleConfig
 from ..aim.module import AimModule
 from .dispatcher import DpaDispatcher
 

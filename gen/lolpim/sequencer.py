@@ -8,8 +8,8 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.program_encoding import OPERANDS, DispatchError, bits
-from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ...constraints.aim.encoding import OPERANDS, DispatchError, bits
+from ...constraints.lolpim.dispatcher import DpaDispatcherConfig
 from .lines import AHEAD, LineStream, entry_layout, line_layout, loop_layout, modifier_layout, slot_layout
 
 __all__ = ["ItemKind", "LoopSequencer", "item_layout"]

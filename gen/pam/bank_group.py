@@ -4,7 +4,7 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from ...constraints.units.pam_bank_group import PamBankGroupConfig
+from ...constraints.pam.bank_group import PamBankGroupConfig
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.ports import members
 from ..blocks.shared import shared

@@ -8,7 +8,7 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 
-from ...constraints.units.pam_interface import PamInterfaceConfig
+from ...constraints.pam.interface import PamInterfaceConfig
 from ..blocks.ports import members, payload
 from ..blocks.priority import lowest
 from ..blocks.stream import StreamFIFO, StreamRegister

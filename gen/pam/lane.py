@@ -6,7 +6,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from ..arith import add_product, addend_distance, convert, exact_product
 
 __all__ = ["ReductionLane", "chosen", "converted", "delayed", "factor_format", "moved", "per_query"]

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units import pam_partials
+from ...constraints.pam import partials as pam_partials
 from ..blocks.ports import kinds, payload
 
 __all__ = ["PartialKind", "PartialPort", "beat_layout"]

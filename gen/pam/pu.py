@@ -8,8 +8,8 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 
-from ...constraints.units import pam_partials
-from ...constraints.units.pam_pu import PamPuConfig
+from ...constraints.pam import partials as pam_partials
+from ...constraints.pam.pu import PamPuConfig
 from ..blocks.ports import kinds, members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import ReplayBuffer, StreamFIFO, StreamRegister

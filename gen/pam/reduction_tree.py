@@ -4,7 +4,7 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from ...constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
+from ...constraints.pam.reduction_tree import PamReductionTreeConfig, merger
 from ..blocks.broadcast import StreamBroadcast, link
 from ..blocks.ports import members
 from ..blocks.shared import shared

@@ -8,7 +8,7 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 
-from ...constraints.units.pam_ru import PamRuConfig
+from ...constraints.pam.ru import PamRuConfig
 from ..blocks.ports import members, payload
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO, StreamRegister

@@ -10,7 +10,7 @@ from amaranth.hdl import Assert
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units.pam_interface import MemorySide
+from ...constraints.pam.interface import MemorySide
 from ..blocks.ports import payload
 from ..blocks.priority import lowest
 

@@ -4,7 +4,7 @@ from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.arithmetic import ExpTable, SumWindow
+from ...constraints.arith.geometry import ExpTable, SumWindow
 from ..arith import Rounder, SoftmaxExp, unpack
 
 __all__ = ["SoftmaxUnit"]

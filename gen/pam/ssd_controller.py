@@ -3,11 +3,11 @@
 
 from amaranth import *
 
-from ...constraints.units.pam_ssd_controller import PamSsdControllerConfig
+from ...constraints.pam.ssd_controller import PamSsdControllerConfig
 from ..blocks.broadcast import link
 from .bank_group import Composition
+from .hbm_slice import connect_groups
 from .page_buffer import PageBuffer
-from .slice import connect_groups
 
 __all__ = ["PamSsdController"]
 

@@ -4,8 +4,8 @@
 from amaranth import *
 from amaranth.lib import data, wiring
 
-from ...constraints.formats import FORMATS
-from ...constraints.units.pam_tier_merge import PamTierMergeConfig
+from ...constraints.core.formats import FORMATS
+from ...constraints.pam.tier_merge import PamTierMergeConfig
 from ..arith import convert
 from ..blocks.broadcast import link
 from ..blocks.ports import members

@@ -8,7 +8,7 @@ from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 from amaranth.utils import bits_for
 
-from ...constraints.arithmetic import AlignedWindow
+from ...constraints.arith.geometry import AlignedWindow
 from ..arith import Pipeline, Rounder, unpack
 from ..arith.bits import add_rows, compress
 from ..arith.lanes import LaneAccumulator, clipped, plus, product, register

@@ -4,7 +4,7 @@
 from amaranth import *
 from amaranth.lib import wiring
 
-from ...constraints.units.starc_attention import StarcAttentionConfig
+from ...constraints.starc.attention import StarcAttentionConfig
 from ..blocks.broadcast import link
 from ..blocks.ports import members
 from ..blocks.shared import shared

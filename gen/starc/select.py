@@ -5,7 +5,7 @@ from amaranth.lib import data, enum, stream, wiring
 from amaranth.lib.memory import Memory
 from amaranth.lib.wiring import In, Out
 
-from ...constraints.units.starc_select import StarcSelectConfig
+from ...constraints.starc.select import StarcSelectConfig
 from ..blocks.ports import members
 from ..blocks.priority import lowest
 from ..blocks.stream import StreamFIFO

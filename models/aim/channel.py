@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.units.aim_channel import CHANNEL_COMMANDS, GROUP, AimChannelConfig
+from ...constraints.aim.channel import CHANNEL_COMMANDS, GROUP, AimChannelConfig
+from ...constraints.core.errors import ConfigError, nearest
 from ..numerics import DotAccumulation, interpolate, vector_multiply
 
 __all__ = ["BANK_COMMANDS", "DATA_COMMANDS", "ChannelModel", "Operation", "Write"]

@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.formats import FP32
-from ...constraints.program_encoding import channels_of
-from ...constraints.units.pim_hub import EPU_COMMANDS, INNER, MANY, SENDING, TRANSFERS, HubConfig, PimHubConfig
+from ...constraints.aim.encoding import channels_of
+from ...constraints.aim.hub import EPU_COMMANDS, INNER, MANY, SENDING, TRANSFERS, HubConfig, PimHubConfig
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.formats import FP32
 from ..numerics import convert, dot_stream, fma, from_integer, maximum, reciprocal, reciprocal_square_root, softmax_exp
 
 __all__ = ["Epu", "HubCommand", "HubModel", "Transfers", "layer_norm", "softmax"]

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.program_encoding import COMMANDS, channels_of, operations
-from ...constraints.units.aim_module import CHANNEL_CODES, PLAIN, AimModuleConfig
-from ...constraints.units.pim_hub import RECEIVING, SENDING
+from ...constraints.aim.encoding import COMMANDS, channels_of, operations
+from ...constraints.aim.hub import RECEIVING, SENDING
+from ...constraints.aim.module import CHANNEL_CODES, PLAIN, AimModuleConfig
+from ...constraints.core.errors import ConfigError
 from .channel import BANK_COMMANDS, ChannelModel, Operation
 from .hub import HubCommand, HubModel
 

@@ -32,7 +32,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..memory.aim import channel_mask
 from ..program import Program
 from ..program.nodes import Tokens

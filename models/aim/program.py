@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.units.aim_channel import AimChannelConfig
+from ...constraints.aim.channel import AimChannelConfig
 from ..memory.aim import INSTRUCTIONS, channel_mask
 from ..program import Program
 from .channel import ChannelModel, Operation

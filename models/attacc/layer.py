@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.workspace import write_files
 from ...constraints.memory import Memory, load_memory
-from ...constraints.workspace import write_files
 from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
 from ..program import Affine, Command, Loop, Node, Program, Stage
 from ..sparse.placement import Selected, check_runs

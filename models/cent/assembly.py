@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.cent_isa import BY_OPCODE, INSTRUCTIONS, RESULTS, WORD, WORD_BYTES, CentIsa, Instruction, fields_of
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.cent.isa import BY_OPCODE, INSTRUCTIONS, RESULTS, WORD, WORD_BYTES, CentIsa, Instruction, fields_of
+from ...constraints.core.errors import ConfigError, nearest
 from .words import Columns
 
 __all__ = ["Assembled", "Unwritten", "assemble", "disassemble", "hex_words", "parse_hex", "unwritten"]

@@ -30,7 +30,7 @@ from itertools import groupby
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
 from ..program import Affine, Loop, Node, Program, Stage
 from ..program.nodes import shift

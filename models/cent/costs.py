@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.systems.cent import CentEnergySpec, CentLinkSpec, CentPnmSpec
 from ..llm import ROTARY, ModelShape

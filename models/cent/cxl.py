@@ -11,9 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.contract import Layout
-from ...constraints.errors import ConfigError
-from ...constraints.units.cent_cxl_link import (
+from ...constraints.cent.cxl_link import (
     CREDIT_BITS,
     CREDIT_BYTE,
     DATA_BYTES,
@@ -25,7 +23,9 @@ from ...constraints.units.cent_cxl_link import (
     Region,
     position_bytes,
 )
-from ...constraints.units.cent_cxl_port import CentCxlPortConfig, PortOp
+from ...constraints.cent.cxl_port import CentCxlPortConfig, PortOp
+from ...constraints.core.contract import Layout
+from ...constraints.core.errors import ConfigError
 
 __all__ = ["Ack", "Command", "Episode", "FabricModel", "FlitCodec", "Flits", "Message", "rows"]
 

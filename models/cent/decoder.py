@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.cent_isa import INSTRUCTIONS, WORD_BYTES, DecodeError, fields_of
-from ...constraints.units.cent_decoder import CentDecoderConfig
+from ...constraints.cent.decoder import CentDecoderConfig
+from ...constraints.cent.isa import INSTRUCTIONS, WORD_BYTES, DecodeError, fields_of
 
 __all__ = ["Decoded", "advancing", "decode"]
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.units.cent_cxl_link import SLOT_BYTES
-from ...constraints.units.cent_cxl_port import PortOp
-from ...constraints.units.cent_device import CentDeviceConfig, CentHubConfig
+from ...constraints.cent.cxl_link import SLOT_BYTES
+from ...constraints.cent.cxl_port import PortOp
+from ...constraints.cent.device import CentDeviceConfig, CentHubConfig
+from ...constraints.core.errors import ConfigError
 from ..aim.hub import HubCommand, HubModel
 from ..aim.module import ModuleModel
 from .cxl import Command, Episode, FabricModel

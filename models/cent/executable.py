@@ -38,7 +38,7 @@ from functools import cached_property
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..aim.operators import Gemv, Module
 from ..aim.operators import ceil as _ceil
 from ..memory.aim import CHANNELS, INSTRUCTIONS, channel_mask
@@ -60,7 +60,7 @@ MATRICES = {
 #: Matrices whose inputs are spread over the devices of a block. The outputs of all others are.
 SUMMED = ("wo", "w2")
 
-#: Programs of the RISC-V cores that a block uses (``constraints/cent_programs/programs.c``).
+#: Programs of the RISC-V cores that a block uses (``constraints/cent/programs/programs.c``).
 SCALARS = ("rmsnorm", "softmax", "tail", "repeat", "largest_of_all")
 
 #: Banks of a group: the element-wise product of the first two goes to the third.

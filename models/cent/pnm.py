@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.formats import FP32
-from ...constraints.units.cent_pnm import KINDS, CentPnmConfig
+from ...constraints.cent.pnm import KINDS, CentPnmConfig
+from ...constraints.core.formats import FP32
 from ..aim.hub import HubCommand, HubModel, Transfers
 from ..numerics import add, dot, dot_tree, exponential
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.cent_isa import BY_OPCODE, INSTRUCTIONS, WORD_BYTES, CentIsa
+from ...constraints.cent.isa import BY_OPCODE, INSTRUCTIONS, WORD_BYTES, CentIsa
 from ..program import Program, Stage
 from .words import Columns, joined, unrolled
 

@@ -1,6 +1,6 @@
 """Functional model of CENT's RISC-V cores: it executes the same words, and gives every access to the shared buffer.
 
-RV32IM without compressed instructions, and the custom operations of :mod:`bankside.constraints.riscv`. FP32 operators
+RV32IM without compressed instructions, and the custom operations of :mod:`bankside.constraints.cent.rv32`. FP32 operators
 come from :mod:`bankside.models.numerics`. The model has no clock.
 """
 
@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 
-from ...constraints.cent_programs import Image
-from ...constraints.errors import ConfigError
-from ...constraints.formats import BF16, FP32
-from ...constraints.riscv import BOOT, CUSTOM, WINDOW, Environment, Float, Kind, boot_program
-from ...constraints.units.cent_riscv import CentRiscvConfig
+from ...constraints.cent.programs import Image
+from ...constraints.cent.riscv import CentRiscvConfig
+from ...constraints.cent.rv32 import BOOT, CUSTOM, WINDOW, Environment, Float, Kind, boot_program
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import BF16, FP32
 from ..numerics import convert, fma, maximum, reciprocal, reciprocal_square_root
 
 __all__ = ["ClusterModel", "ClusterRun", "CoreModel", "CoreRun", "float_result"]

@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ...constraints.cent_isa import BUFFERED, BY_OPCODE, INSTRUCTIONS, WORD, CentIsa, Instruction, fields_of
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.program_encoding import COMMANDS
+from ...constraints.aim.encoding import COMMANDS
+from ...constraints.cent.isa import BUFFERED, BY_OPCODE, INSTRUCTIONS, WORD, CentIsa, Instruction, fields_of
+from ...constraints.core.errors import ConfigError, nearest
 from ..program import Command, Loop, Node, Program, Stage
 
 __all__ = ["Columns", "decode_words", "encode_words", "joined", "program_of", "unrolled"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...constraints.document import load
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.document import load
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.workspace import kept
 from ...constraints.systems import NODES, DieBudget, Nodes
-from ...constraints.workspace import kept
 
 __all__ = ["DieArea", "die_area", "load_nodes", "logic_area"]
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.aim.hub import HubConfig
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.libraries import macro_family
 from ...constraints.libraries.cacti import load_cacti
-from ...constraints.units.pim_hub import HubConfig
 from .area import load_nodes
 
 __all__ = [

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from ...constraints.cost import CENT_COST, ControllerCostSpec, CostSpec, DevelopmentSpec
-from ...constraints.document import load
-from ...constraints.errors import ConfigError
-from ...constraints.workspace import kept
+from ...constraints.core.document import load
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.workspace import kept
+from ...constraints.systems.cost import CENT_COST, ControllerCostSpec, CostSpec, DevelopmentSpec
 
 __all__ = [
     "ControllerCost",

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.formats import FloatFormat
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.formats import FloatFormat
 from ..numerics import encode, to_float64
 from ..numerics.sums import Lists
 

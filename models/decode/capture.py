@@ -18,9 +18,9 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.document import parse_json, read_text, validate
-from ...constraints.errors import ConfigError, ToolMissing
-from ...constraints.workspace import file_digest, read_bytes, write_files
+from ...constraints.core.document import parse_json, read_text, validate
+from ...constraints.core.errors import ConfigError, ToolMissing
+from ...constraints.core.workspace import file_digest, read_bytes, write_files
 from ..llm.shape import ModelShape
 from ..llm.weights import Model
 from ..numerics.sums import Lists

@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...constraints.formats import BF16, FP32
-from ...constraints.units.cent_device import CentDeviceConfig, wide
+from ...constraints.cent.device import CentDeviceConfig, wide
+from ...constraints.core.formats import BF16, FP32
 from ..cent.executable import ExecutableBlock
 from ..cent.pnm import exponentials, reduced
 from ..llm.weights import Model

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.formats import BF16
-from ...constraints.units.aim_channel import AimChannelConfig
+from ...constraints.aim.channel import AimChannelConfig
+from ...constraints.core.formats import BF16
 from ..numerics import encode, interpolate
 from ..numerics.sums import Factors, Lists, Sum, mixtures, scores
 from .backend import UnitBackend, values

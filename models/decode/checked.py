@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import CheckFailed, ConfigError
+from ...constraints.core.errors import CheckFailed, ConfigError
 from ..llm import ModelShape
 from ..pam.pu import Partials
 from .backend import Backend, Place, UnitBackend

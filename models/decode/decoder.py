@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..llm.weights import Model
 from ..numerics.sums import Lists
 from ..sparse import Placement, fetch

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..llm.weights import Model
 from .backend import Backend
 from .decoder import Decoder

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.formats import BF16
+from ...constraints.core.formats import BF16
 from ..llm.weights import Model
 from ..numerics import encode
 from ..numerics.sums import Lists

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
-from ...constraints.units.inf2_accelerator import PRESETS as ACCELERATORS
-from ...constraints.units.inf2_gemv import PRESETS, Gemv, GemvMode
+from ...constraints.arith.softmax import INF2_SOFTMAX, INF2_SOFTMAX_FP32
+from ...constraints.inf2.accelerator import PRESETS as ACCELERATORS
+from ...constraints.inf2.gemv import PRESETS, Gemv, GemvMode
 from ..llm.weights import Model
 from ..numerics import convert
 from ..numerics.softmax import softmax

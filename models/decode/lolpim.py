@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.arithmetic import dot_window
-from ...constraints.errors import ConfigError
-from ...constraints.formats import BF16, FP32
-from ...constraints.units.lol_pim_module import PRESETS, LolPimModuleConfig
-from ...constraints.units.pim_hub import INNER, PimHubConfig
+from ...constraints.aim.hub import INNER, PimHubConfig
+from ...constraints.arith.geometry import dot_window
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import BF16, FP32
+from ...constraints.lolpim.module import PRESETS, LolPimModuleConfig
 from ..llm.weights import Model
 from ..lolpim.head import Head
 from ..memory.compiled import compiled

@@ -14,13 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.formats import FORMATS
-from ...constraints.units.pam_hbm_slice import PRESETS as SLICES
-from ...constraints.units.pam_hbm_slice import PamSliceConfig
-from ...constraints.units.pam_pu import PamPuConfig
-from ...constraints.units.pam_reduction_tree import merger
-from ...constraints.units.pam_ssd_controller import PRESETS as CONTROLLERS
-from ...constraints.units.pam_tier_merge import PRESETS as MERGES
+from ...constraints.core.formats import FORMATS
+from ...constraints.pam.hbm_slice import PRESETS as SLICES
+from ...constraints.pam.hbm_slice import PamSliceConfig
+from ...constraints.pam.pu import PamPuConfig
+from ...constraints.pam.reduction_tree import merger
+from ...constraints.pam.ssd_controller import PRESETS as CONTROLLERS
+from ...constraints.pam.tier_merge import PRESETS as MERGES
 from ..llm.weights import Model
 from ..numerics import convert
 from ..numerics.sums import Lists

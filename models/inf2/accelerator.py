@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.units.inf2_accelerator import Inf2AcceleratorConfig, Job
-from ...constraints.units.inf2_gemv import Gemv, GemvMode
+from ...constraints.inf2.accelerator import Inf2AcceleratorConfig, Job
+from ...constraints.inf2.gemv import Gemv, GemvMode
 from ..numerics import to_float64
 from ..numerics.softmax import softmax
 from .gemv import gemv

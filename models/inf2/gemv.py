@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.units.inf2_gemv import Gemv, GemvMode, Inf2GemvConfig
+from ...constraints.inf2.gemv import Gemv, GemvMode, Inf2GemvConfig
 from ..numerics import Accumulator, add, aligned_add, aligned_result, convert, exact_products, to_float64
 
 __all__ = ["gemv", "reference", "tile_sums"]

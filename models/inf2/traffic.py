@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 
 __all__ = ["GRANULARITY_BYTES", "Block", "SplitTraffic", "WriteBack"]

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from .shape import ModelShape
 
 __all__ = ["Operator", "embedding_operators", "head_operators", "layer_operators"]

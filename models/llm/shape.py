@@ -12,8 +12,8 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationError, model_validator
 
-from ...constraints.document import MAX_BYTES, Strict, parse_json, read_text
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.document import MAX_BYTES, Strict, parse_json, read_text
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.llm import MODELS
 
 __all__ = ["ROTARY", "ModelShape", "load_model", "model_names"]

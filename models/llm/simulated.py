@@ -6,9 +6,9 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...constraints.document import Strict, load
+from ...constraints.core.document import Strict, load
+from ...constraints.core.workspace import kept
 from ...constraints.llm import SIMULATED
-from ...constraints.workspace import kept
 from .shape import ModelShape
 
 __all__ = ["SimulatedShape", "simulated_models"]

@@ -15,8 +15,8 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 
-from ...constraints.document import MAX_BYTES, parse_json, read_text
-from ...constraints.errors import ConfigError, ToolMissing, nearest
+from ...constraints.core.document import MAX_BYTES, parse_json, read_text
+from ...constraints.core.errors import ConfigError, ToolMissing, nearest
 from .shape import ROTARY, ModelShape, load_model
 
 __all__ = ["SMALL", "Model", "expected_tensors", "read_model"]

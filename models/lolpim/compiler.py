@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ..aim.operators import Append, Context, Score, ceil
 from ..llm import ROTARY, ModelShape
 from ..program import Affine, Command, Loop, Program, Stage

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from ...constraints.units.lol_pim_module import LolPimModuleConfig
+from ...constraints.lolpim.module import LolPimModuleConfig
 from ..aim.module import ModuleModel
 from .dispatcher import Dispatcher
 

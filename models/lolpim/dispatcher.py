@@ -12,8 +12,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.program_encoding import (
+from ...constraints.aim.encoding import (
     DISPATCHER_COMMANDS,
     END,
     MORE,
@@ -25,7 +24,8 @@ from ...constraints.program_encoding import (
     signed,
     unpack,
 )
-from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ...constraints.core.errors import ConfigError
+from ...constraints.lolpim.dispatcher import DpaDispatcherConfig
 from ..program.encoding import decode_line
 
 __all__ = ["Dispatcher", "Done", "Issued", "dispatch"]

@@ -18,9 +18,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from ...constraints.errors import ConfigError
-from ...constraints.program_encoding import mask_of
-from ...constraints.units.lol_pim_module import LolPimModuleConfig
+from ...constraints.aim.encoding import mask_of
+from ...constraints.core.errors import ConfigError
+from ...constraints.lolpim.module import LolPimModuleConfig
 from ..program import Program, Tokens
 
 __all__ = ["Head"]

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.program_encoding import Host, Slot
-from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ...constraints.aim.encoding import Host, Slot
+from ...constraints.core.errors import ConfigError
+from ...constraints.lolpim.dispatcher import DpaDispatcherConfig
 
 __all__ = ["Write", "load", "map_rows", "release", "set_layer", "set_request", "set_size", "set_tokens", "start"]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ..aim.operators import Module
 from ..memory.aim import ALL_CHANNELS, INSTRUCTIONS, FrontEnd

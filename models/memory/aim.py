@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from ..program import Affine, Command, Loop, Node, Program, Stage
 from ..program.nodes import shift

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..program import Loop, Program
 from ..program.nodes import Node
 from .aim import FrontEnd, FrontEndTiming, Instructions

@@ -8,8 +8,8 @@ from itertools import repeat
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.program_encoding import COMMANDS, HUB_CODES
+from ...constraints.aim.encoding import COMMANDS, HUB_CODES
+from ...constraints.core.errors import ConfigError, nearest
 from ..program import Affine, Command, Loop, Node, Program, Stage, Wait
 from . import aim_kernel as kernel
 from .aim import AF_ROW, ALL_CHANNELS, CHANNELS, INSTRUCTIONS, FrontEnd, FrontEndTiming, Instructions, _Leaf

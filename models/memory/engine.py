@@ -44,7 +44,7 @@ from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from ..program import Affine, Command, Loop, Node, Program, Stage, Wait
 from .channel import NEVER, Channel, Opened, Target

@@ -6,8 +6,8 @@ import gzip
 import os
 from collections.abc import Callable, Iterator
 
-from ...constraints.errors import ConfigError
-from ...constraints.workspace import reading
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.workspace import reading
 
 __all__ = ["LONGEST", "Progress", "first_lines", "line_blocks", "shown"]
 

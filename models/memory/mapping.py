@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Memory
 
 __all__ = ["AddressMapping", "Location", "MAPPINGS", "address_mapping"]

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Constraint, Memory, load_memory
 from ..program import Command, Loop, Node, Program, Stage
 from . import pim_queue_kernel as kernel

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from .lines import LONGEST, Progress, line_blocks, shown
 from .requests import RequestFrontEnd, Requests
 

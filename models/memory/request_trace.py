@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ..program import Command, Loop, Node, Program, Stage, Wait
 from .mapping import Location, address_mapping

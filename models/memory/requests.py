@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from . import request_kernel as kernel
 from .answer import TraceTiming

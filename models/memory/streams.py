@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ..program import Program
 from .engine import time_program

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Memory
 
 __all__ = ["Schedule", "Timing"]

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .formats import order_key, round_to_format, to_float64
 
 __all__ = ["Exact", "exact_function", "ulp_errors"]

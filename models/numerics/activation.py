@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.activation import TableInterpolation
+from ...constraints.arith.activation import TableInterpolation
 from .formats import decode, round_to_format
 
 __all__ = ["interpolate"]

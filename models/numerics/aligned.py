@@ -14,8 +14,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.arithmetic import AlignedWindow, SumWindow
-from ...constraints.formats import FloatFormat
+from ...constraints.arith.geometry import AlignedWindow, SumWindow
+from ...constraints.core.formats import FloatFormat
 from .formats import decode, round_to_format
 
 __all__ = ["Accumulator", "Products", "aligned_add", "aligned_result", "exact_products", "preload", "probability_sum"]

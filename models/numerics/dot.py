@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.arithmetic import DotWindow, dot_window
-from ...constraints.formats import FP32, FloatFormat
+from ...constraints.arith.geometry import DotWindow, dot_window
+from ...constraints.core.formats import FP32, FloatFormat
 from . import ieee
 from .formats import bit_length, decode, round_to_format
 

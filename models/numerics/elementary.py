@@ -1,15 +1,15 @@
 """Reciprocal, reciprocal square root and logarithm: faithful, from small tables. Arrays of bit patterns are int64.
 
 Faithful means: an exact result is given exactly, and any other result is one of the two numbers next to it. The tables
-and the bounds of their errors are in :mod:`bankside.constraints.elementary`.
+and the bounds of their errors are in :mod:`bankside.constraints.arith.elementary`.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.elementary import logarithm_tables, reciprocal_square_root_table, reciprocal_table
-from ...constraints.formats import FloatFormat
+from ...constraints.arith.elementary import logarithm_tables, reciprocal_square_root_table, reciprocal_table
+from ...constraints.core.formats import FloatFormat
 from .formats import bit_length
 
 __all__ = ["logarithm", "reciprocal", "reciprocal_square_root"]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.arithmetic import ExpTable
-from ...constraints.elementary_exp import exponential_tables, taylor_constants
-from ...constraints.errors import ConfigError
-from ...constraints.formats import FloatFormat
+from ...constraints.arith.exponential import exponential_tables, taylor_constants
+from ...constraints.arith.geometry import ExpTable
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import FloatFormat
 from .formats import decode, round_to_format
 from .ieee import fma, from_integer, to_integer
 
@@ -26,7 +26,7 @@ def exponential(
     """Bits of ``e**a`` for an int64 array of bits of ``fmt``.
 
     ``variant="faithful"``: the result is less than a unit in the last place from the exact exponential. It never falls,
-    and it is exactly 1 for zeros. :class:`~bankside.constraints.elementary_exp.ExponentialTables` computes the
+    and it is exactly 1 for zeros. :class:`~bankside.constraints.arith.exponential.ExponentialTables` computes the
     significand. It is rounded once, to nearest (halves up), also below the normal range. e**-inf is +0. NaN gives the
     canonical NaN.
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 
 __all__ = ["Fields", "bit_length", "decode", "encode", "from_float64", "order_key", "round_to_format", "to_float64"]
 

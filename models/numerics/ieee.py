@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ...constraints.formats import FloatFormat
+from ...constraints.core.formats import FloatFormat
 from .formats import bit_length, decode, order_key, round_to_format
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Softmax of rows of scores, bit-exact for every rule of :class:`~bankside.constraints.softmax.SoftmaxRule`.
+"""Softmax of rows of scores, bit-exact for every rule of :class:`~bankside.constraints.arith.softmax.SoftmaxRule`.
 
 Rows are the last axis of an array, so heads and requests are computed together. Sums are added in binary32 and rounded, and
 exponentials come from a table over all differences.
@@ -11,9 +11,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ...constraints.arithmetic import ExpTable
-from ...constraints.formats import FP32, FloatFormat
-from ...constraints.softmax import INF2_SOFTMAX, SoftmaxRule
+from ...constraints.arith.geometry import ExpTable
+from ...constraints.arith.softmax import INF2_SOFTMAX, SoftmaxRule
+from ...constraints.core.formats import FP32, FloatFormat
 from .aligned import probability_sum
 from .exponential import negative_exp, softmax_exp
 from .formats import decode, order_key, to_float64

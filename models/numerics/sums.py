@@ -18,9 +18,9 @@ from typing import Literal
 
 import numpy as np
 
-from ...constraints.arithmetic import AlignedWindow, DotWindow, ExpTable, SumWindow
-from ...constraints.errors import ConfigError
-from ...constraints.formats import FloatFormat
+from ...constraints.arith.geometry import AlignedWindow, DotWindow, ExpTable, SumWindow
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import FloatFormat
 from ..memory.compiled import compiled
 from .formats import decode, to_float64
 

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from ...constraints.formats import FloatFormat
-from ...constraints.units.arith import (
+from ...constraints.arith.units import (
     FpActivation,
     FpAdd,
     FpCompare,
@@ -24,6 +23,7 @@ from ...constraints.units.arith import (
     FpUnary,
     FpVector,
 )
+from ...constraints.core.formats import FloatFormat
 from . import elementary, ieee
 from .activation import interpolate
 from .dot import dot, dot_stream, dot_tree, vector_add, vector_mac, vector_multiply, vector_scale

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.formats import FloatFormat, IntegerFormat
-from ...constraints.workspace import reading, writing
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import FloatFormat, IntegerFormat
+from ...constraints.core.workspace import reading, writing
 
 __all__ = ["read_vectors", "vector_blocks", "write_vectors"]
 

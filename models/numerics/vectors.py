@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.formats import FloatFormat, IntegerFormat
-from ...constraints.units.arith import Operand
+from ...constraints.arith.units import Operand
+from ...constraints.core.formats import FloatFormat, IntegerFormat
 from .formats import decode, round_to_format
 
 __all__ = ["corners", "operands"]

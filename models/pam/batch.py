@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
-from ...constraints.units.pam_pu import PamPuConfig
+from ...constraints.arith.geometry import AlignedWindow, ExpTable, SumWindow
+from ...constraints.pam.pu import PamPuConfig
 from ..numerics.sums import Factors, Lists, Sum, mixtures, pair_scores, scores, softmax_powers
 from .pu import Partials, score_window
 

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from ...constraints.formats import FORMATS
-from ...constraints.units.pam_bank_group import PamBankGroupConfig
-from ...constraints.units.pam_hbm_slice import PamSliceConfig
-from ...constraints.units.pam_pu import PamPuConfig
-from ...constraints.units.pam_reduction_tree import PamReductionTreeConfig, merger
-from ...constraints.units.pam_tier_merge import PamTierMergeConfig
+from ...constraints.core.formats import FORMATS
+from ...constraints.pam.bank_group import PamBankGroupConfig
+from ...constraints.pam.hbm_slice import PamSliceConfig
+from ...constraints.pam.pu import PamPuConfig
+from ...constraints.pam.reduction_tree import PamReductionTreeConfig, merger
+from ...constraints.pam.tier_merge import PamTierMergeConfig
 from ..numerics import convert
 from .pu import group_partials
 from .ru import Partial, Reduced, in_order, reduce_partials

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.units.pam_interface import MemorySide, PamInterfaceConfig
+from ...constraints.core.errors import ConfigError
+from ...constraints.pam.interface import MemorySide, PamInterfaceConfig
 
 __all__ = ["Access", "Image", "SchedulerModel", "Tokens", "bundles", "replay", "transfer"]
 

@@ -6,8 +6,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from ...constraints.formats import FP32, FloatFormat
-from ...constraints.units.pam_ru import PamRuConfig
+from ...constraints.core.formats import FP32, FloatFormat
+from ...constraints.pam.ru import PamRuConfig
 from ..memory.compiled import compiled
 from ..numerics import convert, logarithm, negative_difference, negative_power, to_float64
 from ..numerics.sums import difference, fields, format_numbers, length, power, rounded, table_numbers, value_bits

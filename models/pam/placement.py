@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 
 __all__ = ["ABSENT", "MAPPINGS", "KvTable", "Moves", "TierShape", "fill_lowest", "plan_swaps"]
 

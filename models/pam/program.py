@@ -15,9 +15,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
-from ...constraints.units.pam_pu import BEAT_DTYPE, PamPuConfig, Step
+from ...constraints.pam.pu import BEAT_DTYPE, PamPuConfig, Step
 from ..program import Index, Program
 
 __all__ = ["MAC", "append_program", "attention_program", "burst_arrivals", "region_rows", "tile_rows"]

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.arithmetic import AlignedWindow, ExpTable, SumWindow
-from ...constraints.units.pam_pu import PamPuConfig
+from ...constraints.arith.geometry import AlignedWindow, ExpTable, SumWindow
+from ...constraints.pam.pu import PamPuConfig
 from ..numerics import (
     Accumulator,
     Products,

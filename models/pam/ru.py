@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.formats import FloatFormat
-from ...constraints.units.pam_ru import SCALE_INTEGER_BITS, PamRuConfig
+from ...constraints.core.formats import FloatFormat
+from ...constraints.pam.ru import SCALE_INTEGER_BITS, PamRuConfig
 from ..numerics import (
     compare,
     convert,

@@ -18,7 +18,7 @@ from dataclasses import replace
 import numpy as np
 
 from ...constraints.memory import Memory
-from ...constraints.units.pam_pu import BEAT_DTYPE, PamPuConfig, Step
+from ...constraints.pam.pu import BEAT_DTYPE, PamPuConfig, Step
 from ..program import Program
 from ..sparse.placement import Selected, check_runs, units_of
 from .program import MAC, attention_program, mac_interval, region_rows, tile_rows

@@ -27,9 +27,9 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from ...constraints.document import parse_json
-from ...constraints.errors import ConfigError
-from ...constraints.workspace import reading, writing
+from ...constraints.core.document import parse_json
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.workspace import reading, writing
 from .placement import KvTable
 
 __all__ = [

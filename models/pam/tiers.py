@@ -23,8 +23,8 @@ from functools import lru_cache
 import numpy as np
 
 from ...constraints.memory import Memory
-from ...constraints.pam_layout import TierFormat
-from ...constraints.units.pam_pu import PamPuConfig, Step
+from ...constraints.pam.layout import TierFormat
+from ...constraints.pam.pu import PamPuConfig, Step
 from ..memory import time_program
 from ..program import Program
 from .program import MAC, attention_program, tile_rows

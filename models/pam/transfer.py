@@ -15,8 +15,8 @@ from heapq import heappop, heappush
 import numpy as np
 
 from ...constraints.memory import Memory, load_memory
-from ...constraints.pam_layout import TIERS
-from ...constraints.units.pam_interface import MemorySide, PamInterfaceConfig
+from ...constraints.pam.interface import MemorySide, PamInterfaceConfig
+from ...constraints.pam.layout import TIERS
 from ..memory.tables import earliest, issue, make_image, make_tables, next_command
 from .interface import SchedulerModel, Tokens, bundles
 
@@ -150,7 +150,7 @@ def transfer_time(
 
     Parameters
     ----------
-    config : its sides are tiers of :data:`bankside.constraints.pam_layout.TIERS`
+    config : its sides are tiers of :data:`bankside.constraints.pam.layout.TIERS`
     source, destination : controllers not used before; by default, controllers of the tiers' memories
     """
     near, far = config.source, config.destination

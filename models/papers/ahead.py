@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from multiprocessing import get_context
 from typing import Any
 
-from ...constraints.errors import ConfigError
-from ...constraints.workspace import Input, note_input, noted_inputs
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.workspace import Input, note_input, noted_inputs
 from ..systems import RecordSource
 from .evidence import Evidence, NotCheckable
 

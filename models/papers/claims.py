@@ -8,9 +8,9 @@ from typing import Any, Literal
 
 from pydantic import Field, field_validator, model_validator
 
-from ...constraints.document import Strict, load
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.workspace import kept
+from ...constraints.core.document import Strict, load
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.workspace import kept
 from .package import paper_packages
 
 __all__ = ["Claim", "Paper", "load_paper", "paper_names"]

@@ -6,7 +6,7 @@ from typing import Literal
 
 from pydantic import Field
 
-from ...constraints.document import Strict
+from ...constraints.core.document import Strict
 
 __all__ = ["CAUSES", "Difference"]
 

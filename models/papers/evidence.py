@@ -6,9 +6,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Kind, Measurement, Outcome, Record
 from ...constraints.memory import Memory, load_memory
-from ...constraints.records import Kind, Measurement, Outcome, Record
 from ..systems import MissingRecord, RecordSource
 from .category import Source
 from .difference import Difference

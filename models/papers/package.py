@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from ...constraints.discovery import discover
+from ...constraints.core.discovery import discover
 from .ahead import Ahead
 from .evidence import Checks, Evidence
 from .figures import Figure

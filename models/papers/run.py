@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from ...constraints.errors import ConfigError
-from ...constraints.records import Measurement, Outcome, RecordError
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Measurement, Outcome, RecordError
 from ..systems import MissingRecord
 from .category import category
 from .claims import Claim, Paper

@@ -7,8 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.program_encoding import (
+from ...constraints.aim.encoding import (
     COMMANDS,
     DISPATCHER_COMMANDS,
     END,
@@ -21,6 +20,7 @@ from ...constraints.program_encoding import (
     signed,
     unpack,
 )
+from ...constraints.core.errors import ConfigError, nearest
 from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait
 from .program import Program
 

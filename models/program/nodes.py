@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 
 __all__ = ["Affine", "Command", "Loop", "Newest", "Node", "Stage", "Tokens", "Wait", "integer"]
 

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait, integer, shift
 
 __all__ = ["Index", "Program"]

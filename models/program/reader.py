@@ -6,8 +6,8 @@ import os
 import re
 from collections.abc import Callable
 
-from ...constraints.document import read_text
-from ...constraints.errors import ConfigError
+from ...constraints.core.document import read_text
+from ...constraints.core.errors import ConfigError
 from .nodes import Affine, Command, Loop, Newest, Node, Stage, Tokens, Wait
 from .program import Program
 

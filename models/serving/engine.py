@@ -18,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..systems.system import ServedSystem
 from .policy import Policy
 from .results import Segment, ServingResult, StepLog

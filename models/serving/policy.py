@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 
 __all__ = ["DISPATCH", "PREEMPTION", "Policy"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
-from ...constraints.errors import CheckFailed, ConfigError
+from ...constraints.core.errors import CheckFailed, ConfigError
 from ...constraints.workloads import ArrivalSpec
 from ..systems.system import ServedSystem
 from .engine import serve

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from ..systems import MissingRecord, RecordSource, System
 from .policy import Policy

@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..systems.system import ServedSystem
 from .engine import Instance, Requests, kept
 from .policy import Policy

@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.document import load, parse_json
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.document import load, parse_json
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.workspace import reading
 from ...constraints.workloads import FILES, MAX_TOKENS, ArrivalSpec, Beta, Fixed, LogNormal, Quantiles, WorkloadSpec
-from ...constraints.workspace import reading
 
 __all__ = [
     "FORMATS",

@@ -21,7 +21,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..decode.backend import Backend, exact_attention
 from ..decode.decoder import Decoder
 from ..decode.evaluate import log_softmax

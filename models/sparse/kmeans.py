@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 
 __all__ = ["ITERATIONS", "Clustering", "check_keys", "cluster"]
 

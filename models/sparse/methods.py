@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ..numerics.sums import Lists
 from .kmeans import ITERATIONS, check_keys, cluster
 from .placement import Placement

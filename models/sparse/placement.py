@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 
 __all__ = ["ROW_TOKENS", "UNITS", "Fetch", "Placement", "Selected", "check_runs", "fetch", "pages", "runs", "units_of"]
 

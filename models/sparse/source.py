@@ -8,7 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 
 __all__ = ["Captured", "Held", "KeySource", "Synthetic"]
 

@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..pam.placement import KvTable, TierShape
 from ..pam.sparsity import Activation, SparsitySource
 from .methods import Full, Method

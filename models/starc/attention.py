@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.units.starc_attention import StarcAttentionConfig
+from ...constraints.starc.attention import StarcAttentionConfig
 from ..pam.pu import Partials, key_scores, local_attention
 from .select import Selected, Selection, select
 

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.formats import FloatFormat
-from ...constraints.program_encoding import WORD_BITS
-from ...constraints.units.starc_select import StarcSelectConfig
+from ...constraints.aim.encoding import WORD_BITS
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import FloatFormat
+from ...constraints.starc.select import StarcSelectConfig
 
 __all__ = ["Selected", "Selection", "order_keys", "select", "taken"]
 

@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource

@@ -17,8 +17,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ...constraints.document import read_text
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.document import read_text
+from ...constraints.core.errors import ConfigError, nearest
 from ..llm import ModelShape, Operator, layer_operators, simulated_models
 from ..llm.operators import SOFTMAX_FLOPS
 from .attacc import AttAccSystem

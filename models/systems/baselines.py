@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.systems import OffloadSystemSpec
 from ..llm import ModelShape
 from .description import Description

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.systems import Ratios, RatioTable
 from ..llm import ModelShape
 from .pam import Node, TieredPimSystem

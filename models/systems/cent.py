@@ -2,7 +2,7 @@
 
 A stage of the pipeline has one or more blocks. With tensor parallelism of one and more stages than devices, the stages of
 a device share out its channels and run in lock step. Else a block has all channels of ``tensor`` devices: they share its
-matrices, and the first also attends. ``docs/cent.md`` has the formulas, and each difference from the authors' simulator.
+matrices, and the first also attends. ``docs/cent/system.md`` has the formulas, and each difference from the authors' simulator.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.cent import cxl_port as cent_cxl_port
+from ...constraints.cent import decoder as cent_decoder
+from ...constraints.cent import pnm as cent_pnm
+from ...constraints.cent import riscv as cent_riscv
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Record
 from ...constraints.memory import Memory
-from ...constraints.records import Record
 from ...constraints.systems import FILES
 from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
-from ...constraints.units import cent_cxl_port, cent_decoder, cent_pnm, cent_riscv
 from ..cent.block import (
     BANKS,
     LANES,

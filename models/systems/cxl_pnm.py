@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Self
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.systems import GpuSpec, GpuSystemSpec, Overhead, StackSpec
 from ...constraints.systems.cxl_pnm import CxlPnmSystemSpec

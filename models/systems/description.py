@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from ...constraints.document import Strict, validate
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.document import Strict, validate
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.workspace import kept
 from ...constraints.memory import Memory, load_memory
 from ...constraints.systems import GpuSystemSpec
-from ...constraints.workspace import kept
 from .kernels import Kernels, load_kernels
 
 __all__ = ["Description", "apart", "put"]

@@ -6,7 +6,7 @@ from typing import Self
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.systems import GpuCpuSystemSpec, GpuSystemSpec
 from ..llm import ModelShape, layer_operators
 from .description import Description

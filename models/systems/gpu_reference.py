@@ -20,8 +20,8 @@ from typing import Annotated, Any
 import numpy as np
 from pydantic import ConfigDict, Field
 
-from ...constraints.document import Strict, parse, read_text, validate
-from ...constraints.errors import ConfigError
+from ...constraints.core.document import Strict, parse, read_text, validate
+from ...constraints.core.errors import ConfigError
 from ..llm import load_model
 from .gpu import GpuSystem
 from .results import RecordSource

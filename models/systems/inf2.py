@@ -7,7 +7,7 @@ computes their keys and values again from the blocks' inputs (X) in the host's m
 
 A *shard* is one key/value head of one request. Shards are dealt to the drives: over requests first, then over heads, so
 that the busiest drive has ``ceil(requests x heads / drives)``. Drives do not communicate. The formulas are in
-``docs/inf2.md``.
+``docs/inf2/system.md``.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.records import Record
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Record
 from ...constraints.systems.inf2 import Inf2SystemSpec
 from ..inf2.traffic import Block, WriteBack
 from ..llm import ModelShape, Operator, layer_operators

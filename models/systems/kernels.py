@@ -15,10 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.document import parse_json, read_text, validate
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.document import parse_json, read_text, validate
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.workspace import kept
 from ...constraints.kernels import FILES, OPERATORS, KernelFile
-from ...constraints.workspace import kept
 
 __all__ = ["KernelGap", "Kernels", "load_kernels", "neighbours"]
 

@@ -9,7 +9,7 @@ from statistics import NormalDist
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .platform import GpuPlatform
 

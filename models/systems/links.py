@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.systems.links import ROOT, LinkTreeSpec
 
 __all__ = ["DOWN", "HOST", "UP", "LinkTree", "Transfer", "by_name"]

@@ -3,7 +3,7 @@
 Everything but embedding and output matrix runs on the modules, split over them by tensor and pipeline parallelism.
 Linear layers and attention take the cycles of their programs on the AiM memory (:mod:`bankside.models.lolpim`). The hub
 does norms, positions, softmax, sums of partial results and element-wise products. These take the clocks of the hub's
-commands in its measurement record. The dispatcher's record sets the least time of a command. ``docs/lol-pim-system.md``
+commands in its measurement record. The dispatcher's record sets the least time of a command. ``docs/lolpim/system.md``
 has the formulas.
 
 With more tensor parallelism than heads, several modules share a head. Each of them computes a part of its queries, keys,
@@ -24,12 +24,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.aim import hub as pim_hub
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Record
+from ...constraints.lolpim import dispatcher as dpa_dispatcher
 from ...constraints.memory import Memory
-from ...constraints.records import Record
 from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
-from ...constraints.units import dpa_dispatcher, pim_hub
 from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
 from ..llm import ROTARY, ModelShape, Operator, layer_operators
 from ..lolpim.module import ModuleTimer, Timed, module_timer

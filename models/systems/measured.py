@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.systems import GpuEnergy, GpuSpec, LinkSpec, Network
 from ..llm import Operator
 from .kernels import KernelGap, Kernels

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...constraints.records import Record
+from ...constraints.core.records import Record
+from ...constraints.inf2 import accelerator as inf2_accelerator
 from ...constraints.systems.inf2 import NearStorageSpec
-from ...constraints.units import inf2_accelerator
 from .results import RecordSource
 from .units import JobFigures, MeasuredUnit, Missing, clock_hz
 

@@ -3,7 +3,7 @@
 Everything but attention runs on the GPUs. The tiers are shared out evenly: every GPU has its stacks, DIMMs and SSDs,
 with the key/value heads and layers that it works on. Tokens of all requests are placed one by one
 (``models.pam.placement``). A step activates some of the tokens (``models.pam.sparsity``). Each tier takes the time that
-its busiest part needs for them (``models.pam.tiers``). Then the partial results are merged. ``docs/pam-system.md`` has
+its busiest part needs for them (``models.pam.tiers``). Then the partial results are merged. ``docs/pam/system.md`` has
 the formulas.
 """
 
@@ -16,17 +16,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...constraints.document import load
-from ...constraints.errors import ConfigError, nearest
-from ...constraints.formats import FORMATS
+from ...constraints.core.document import load
+from ...constraints.core.errors import ConfigError, nearest
+from ...constraints.core.formats import FORMATS
+from ...constraints.core.records import Record
 from ...constraints.memory import available
-from ...constraints.pam_layout import TIERS, TierFormat, slot_bytes
-from ...constraints.records import Record
+from ...constraints.pam import interface as pam_interface
+from ...constraints.pam import pu as pam_pu
+from ...constraints.pam import ru as pam_ru
+from ...constraints.pam.interface import PamInterfaceConfig
+from ...constraints.pam.layout import TIERS, TierFormat, slot_bytes
+from ...constraints.pam.pu import PamPuConfig
+from ...constraints.pam.ru import PamRuConfig
 from ...constraints.systems import LOCALITIES, RATIOS, LocalityTable, RatioTable, TieredSystemSpec
-from ...constraints.units import pam_interface, pam_pu, pam_ru
-from ...constraints.units.pam_interface import PamInterfaceConfig
-from ...constraints.units.pam_pu import PamPuConfig
-from ...constraints.units.pam_ru import PamRuConfig
 from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape

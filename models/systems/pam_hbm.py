@@ -17,13 +17,14 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.formats import FORMATS
-from ...constraints.records import SYNTH, Record
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import FORMATS
+from ...constraints.core.records import SYNTH, Record
+from ...constraints.pam import pu as pam_pu
+from ...constraints.pam import ru as pam_ru
+from ...constraints.pam.pu import PamPuConfig, Step
+from ...constraints.pam.ru import PamRuConfig
 from ...constraints.systems import PamHbmSystemSpec
-from ...constraints.units import pam_pu, pam_ru
-from ...constraints.units.pam_pu import PamPuConfig, Step
-from ...constraints.units.pam_ru import PamRuConfig
 from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..memory import time_program

@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.systems import FILES, GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description

@@ -10,7 +10,7 @@ charges both for the same parts:
 
 from __future__ import annotations
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ..pam.program import MAC
 

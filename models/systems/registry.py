@@ -10,9 +10,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...constraints.discovery import discover
-from ...constraints.document import parse, read_text, validate
-from ...constraints.errors import ConfigError, nearest
+from ...constraints.core.discovery import discover
+from ...constraints.core.document import parse, read_text, validate
+from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.systems import GpuSystemSpec
 from .description import Description, apart, put
 from .system import System

@@ -8,8 +8,8 @@ from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.records import Measurement, Record
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Measurement, Record
 from ..cost import DieArea
 
 __all__ = ["NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource"]

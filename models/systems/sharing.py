@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.records import Measurement
-from ...constraints.units.pam_pu import PRESETS
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Measurement
+from ...constraints.pam.pu import PRESETS
 from ..cost import DieArea
 from ..llm import ModelShape
 from ..pam.program import mac_interval

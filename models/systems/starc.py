@@ -19,11 +19,11 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
-from ...constraints.records import Record
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Record
+from ...constraints.starc import select as starc_select
+from ...constraints.starc.select import StarcSelectConfig, StarcSelectResult
 from ...constraints.systems.starc import KeysSpec, SelectionSpec, StarcSystemSpec
-from ...constraints.units import starc_select
-from ...constraints.units.starc_select import StarcSelectConfig, StarcSelectResult
 from ..llm import ModelShape
 from ..memory.pim_queue import QueueTiming
 from ..sparse.methods import Method, Starc, make_method

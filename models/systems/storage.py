@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ...constraints.errors import ConfigError
+from ...constraints.core.errors import ConfigError
 from ...constraints.systems.inf2 import StorageSystemSpec
 from ..inf2.traffic import Block
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkab
 
 import numpy as np
 
-from ...constraints.document import Strict
-from ...constraints.errors import ConfigError
-from ...constraints.records import Measurement, Record
+from ...constraints.core.document import Strict
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Measurement, Record
 from ..cost import DieArea
 from ..llm import ModelShape, layer_operators
 from .description import Description

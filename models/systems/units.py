@@ -20,22 +20,22 @@ from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 import numpy as np
 from pydantic import Field, model_validator
 
-from ...constraints.contract import SimResult, Unit, UnitConfig
-from ...constraints.document import validate
-from ...constraints.errors import ConfigError
+from ...constraints.aim.hub import EPU_COMMANDS, PimHubConfig, PimHubResult
+from ...constraints.cent.cxl_link import SLOT_BYTES
+from ...constraints.cent.cxl_port import FabricResult
+from ...constraints.cent.pnm import KINDS, CentPnmResult
+from ...constraints.cent.riscv import CentRiscvConfig, CentRiscvResult
+from ...constraints.core.contract import SimResult, Unit, UnitConfig
+from ...constraints.core.document import validate
+from ...constraints.core.errors import ConfigError
+from ...constraints.core.records import Kind, Measurement, Record, SynthResults, config_hash
+from ...constraints.inf2.accelerator import Inf2AcceleratorConfig, Inf2AcceleratorResult
+from ...constraints.lolpim.dispatcher import DpaDispatcherConfig, DpaDispatcherResult
 from ...constraints.memory import Memory
-from ...constraints.records import Kind, Measurement, Record, SynthResults, config_hash
-from ...constraints.units.cent_cxl_link import SLOT_BYTES
-from ...constraints.units.cent_cxl_port import FabricResult
-from ...constraints.units.cent_pnm import KINDS, CentPnmResult
-from ...constraints.units.cent_riscv import CentRiscvConfig, CentRiscvResult
-from ...constraints.units.dpa_dispatcher import DpaDispatcherConfig, DpaDispatcherResult
-from ...constraints.units.inf2_accelerator import Inf2AcceleratorConfig, Inf2AcceleratorResult
-from ...constraints.units.pam_interface import PamInterfaceResult
-from ...constraints.units.pam_partials import PartialUnitConfig
-from ...constraints.units.pam_pu import PamPuConfig, PamPuResult
-from ...constraints.units.pam_ru import PamRuConfig, PamRuResult
-from ...constraints.units.pim_hub import EPU_COMMANDS, PimHubConfig, PimHubResult
+from ...constraints.pam.interface import PamInterfaceResult
+from ...constraints.pam.partials import PartialUnitConfig
+from ...constraints.pam.pu import PamPuConfig, PamPuResult
+from ...constraints.pam.ru import PamRuConfig, PamRuResult
 from ..cost import ProcessClock, process_clock
 from .results import RecordSource
 

@@ -12,8 +12,8 @@ from typing import Any
 
 import pytest
 
-from bankside import generate
-from bankside.cli import main
+from bankside.hardware import generate
+from bankside.shell.cli import main
 
 #: The smallest unit that is one: quick to generate, to build and to map.
 TINY = {
@@ -54,7 +54,7 @@ class Result:
 def place(tmp_path, monkeypatch):
     """An empty working folder, and records of its own: none comes with the package."""
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
-    monkeypatch.setattr("bankside.records.SHIPPED", tmp_path / "shipped")
+    monkeypatch.setattr("bankside.evidence.records.SHIPPED", tmp_path / "shipped")
     (tmp_path / "here").mkdir()
     monkeypatch.chdir(tmp_path / "here")
     return tmp_path / "here"

@@ -15,19 +15,22 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from bankside import cli, generate, measure, unit_page
-from bankside.block_diagram import block_diagram
-from bankside.constraints.contract import Field, Layout, Port
-from bankside.constraints.errors import BanksideError
+from bankside.constraints.core.contract import Field, Layout, Port
+from bankside.constraints.core.errors import BanksideError
+from bankside.constraints.core.registry import UNITS
 from bankside.constraints.libraries.fpga import fpga_families
-from bankside.constraints.units.pam_pu import PRESETS, Step
-from bankside.cosim import pam_pu as bench
-from bankside.cosim.streams import EpochLog, StreamRun
+from bankside.constraints.pam.pu import PRESETS, Step
+from bankside.cosim.bench.streams import EpochLog, StreamRun
+from bankside.cosim.pam import pu as bench
+from bankside.evidence import measure
+from bankside.evidence.records import RecordFolder
+from bankside.hardware import generate
+from bankside.hardware.selection import select
 from bankside.models.systems import calibration
 from bankside.models.systems.calibration import Calibration
-from bankside.records import RecordFolder
-from bankside.registry import UNITS
-from bankside.selection import select
+from bankside.pages import unit_page
+from bankside.pages.block_diagram import block_diagram
+from bankside.shell import cli
 from tests.made_up_model import write_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -153,7 +156,7 @@ def _section(command):
 
 @pytest.mark.parametrize("number, error", [(1, "CheckFailed"), (2, "ConfigError"), (3, "ToolMissing")])
 def test_exit_codes(number, error):
-    from bankside.constraints import errors
+    from bankside.constraints.core import errors
 
     assert getattr(errors, error).exit_code == number
     assert re.search(rf"^\| {number} \|", COMMANDS, re.MULTILINE)
@@ -248,7 +251,7 @@ def test_repro_keys(capsys):
 
 
 def test_records_keys(capsys, tmp_path, monkeypatch):
-    monkeypatch.setattr("bankside.inventory.asked", lambda records, papers: [])
+    monkeypatch.setattr("bankside.studies.inventory.asked", lambda records, papers: [])
     compare("records", output(capsys, "records", "fp-mul", "--records", str(tmp_path)))
 
 

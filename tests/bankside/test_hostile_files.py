@@ -21,13 +21,16 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from bankside.constraints import llm
-from bankside.constraints.document import load
-from bankside.constraints.errors import BanksideError
-from bankside.constraints.formats import FORMATS
+from bankside.constraints.core.document import load
+from bankside.constraints.core.errors import BanksideError
+from bankside.constraints.core.formats import FORMATS
 from bankside.constraints.memory import load_memory
 from bankside.constraints.memory.memory import FOLDER, Memory
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.constraints.workloads import FILES
+from bankside.evidence.records import RecordFolder
+from bankside.hardware.selection import select
+from bankside.hardware.synthesis import liberty
 from bankside.models.inf2.store import Geometry, KvStore, ThreadPool
 from bankside.models.llm import load_model
 from bankside.models.memory import time_program
@@ -41,10 +44,7 @@ from bankside.models.program.reader import read_program
 from bankside.models.serving.workloads import load_workload, read_requests
 from bankside.models.systems import load_system
 from bankside.models.systems.attacc_reference import read_reference
-from bankside.records import RecordFolder
-from bankside.selection import select
-from bankside.synthesis import liberty
-from tests.bankside.test_synthesis_liberty import SMALL
+from tests.bankside.hardware.test_synthesis_liberty import SMALL
 from tests.conftest import pu_record
 
 #: Seconds that a file may take, and bytes by which a process may grow.

@@ -65,7 +65,7 @@ def test_page_in_two_sections(monkeypatch):
         ("docs/index.md", "contents.md"),
         ("docs/cli.md", "cli.md"),
         ("docs/diagrams/pam-pu.svg", "diagrams/pam-pu.svg"),
-        ("cosim/request.py", "files/cosim/request.py.md"),
+        ("cosim/bench/request.py", "files/cosim/request.py.md"),
         ("LICENSE", "files/LICENSE.md"),
         ("gen", None),
         ("docs-of-nothing/lost.py", "files/docs-of-nothing/lost.py.md"),

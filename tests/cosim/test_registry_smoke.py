@@ -9,13 +9,13 @@ import pytest
 from amaranth.hdl import Shape
 from amaranth.lib import data, stream
 
-from bankside import generate
-from bankside.constraints.errors import CheckFailed
-from bankside.cosim import build
-from bankside.cosim.build import ARGUMENTS
-from bankside.measure import run_bench
-from bankside.registry import UNITS
-from bankside.selection import select
+from bankside.constraints.core.errors import CheckFailed
+from bankside.constraints.core.registry import UNITS
+from bankside.cosim.bench import build
+from bankside.cosim.bench.build import ARGUMENTS
+from bankside.evidence.measure import run_bench
+from bankside.hardware import generate
+from bankside.hardware.selection import select
 
 from .planted import PLANTED, with_planted
 

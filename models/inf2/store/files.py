@@ -14,7 +14,7 @@ from typing import Protocol
 
 import numpy as np
 
-from bankside.constraints.workspace import reason
+from bankside.constraints.core.workspace import reason
 
 from .geometry import StoreError
 

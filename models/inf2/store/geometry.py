@@ -22,7 +22,7 @@ from functools import cached_property
 
 import numpy as np
 
-from bankside.constraints.errors import ConfigError
+from bankside.constraints.core.errors import ConfigError
 
 __all__ = ["FREE", "HEADER_BYTES", "RECORD", "Geometry", "StoreError", "index_block", "read_header", "read_index"]
 

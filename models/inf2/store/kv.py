@@ -25,7 +25,7 @@ from typing import Any
 
 import numpy as np
 
-from bankside.constraints.workspace import reason
+from bankside.constraints.core.workspace import reason
 
 from .files import BlockFile, File, aligned_buffer, read_exactly, write_exactly
 from .geometry import FREE, HEADER_USED, RECORD, Geometry, StoreError, index_block, read_header, read_index

@@ -6,7 +6,10 @@ import math
 from collections.abc import Mapping
 from typing import Any
 
-from ....constraints.units import cent_cxl_port, cent_decoder, cent_pnm, cent_riscv
+from ....constraints.cent import cxl_port as cent_cxl_port
+from ....constraints.cent import decoder as cent_decoder
+from ....constraints.cent import pnm as cent_pnm
+from ....constraints.cent import riscv as cent_riscv
 from ...cost import PUBLISHED, ProcessClock, clock_in_process, load_costs, logic_area, unit_area
 from ..category import Source
 from ..difference import Difference

@@ -6,9 +6,9 @@ import math
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from ....constraints.cent_gpu import CENT_GPU, MeasuredGpus
-from ....constraints.document import load
-from ....constraints.workspace import kept
+from ....constraints.cent.gpu import CENT_GPU, MeasuredGpus
+from ....constraints.core.document import load
+from ....constraints.core.workspace import kept
 from ...llm import load_model
 from ...systems import load_system
 from ...systems.cent import CentSystem, Point

@@ -413,7 +413,7 @@ def ownership(evidence: Evidence, claim: str) -> Finding:
             "cent": {"owned": hourly_usd(price, power), "rental": None},
             "gpu": {"owned": hourly_usd(gpu, costs.published.gpu_power_w), "rental": None},
         },
-        "prices of cent_cost.yaml; power of host and switch as the paper's total needs it",
+        "prices of cent/cost.yaml; power of host and switch as the paper's total needs it",
         "Rents follow from no price.",
         tolerance=0.02,
     )
@@ -424,15 +424,15 @@ def cost(evidence: Evidence, claim: str) -> Finding:
     costs = load_costs()
     if claim == "cent-r-die":
         one = controller_cost()
-        return Finding([one.die_usd, one.package_usd, one.nre_usd], "prices of cent_cost.yaml", tolerance=1e-3)
+        return Finding([one.die_usd, one.package_usd, one.nre_usd], "prices of cent/cost.yaml", tolerance=1e-3)
     price = sum(system_usd(32, 512).values())
     gpu = costs.system.host_usd + costs.system.gpus * costs.system.gpu_usd
-    return Finding({"gpu": gpu, "cent": price}, "prices of cent_cost.yaml", tolerance=1e-3)
+    return Finding({"gpu": gpu, "cent": price}, "prices of cent/cost.yaml", tolerance=1e-3)
 
 
 @CHECKS.of("cent-die", by=Source.SETTING)
 def die(evidence: Evidence, claim: str) -> Finding:
-    return Finding(controller_cost().area_mm2, "parts of the die in cent_cost.yaml", tolerance=0.01)
+    return Finding(controller_cost().area_mm2, "parts of the die in cent/cost.yaml", tolerance=0.01)
 
 
 @CHECKS.of("cent-cxlpnm", "cent-attacc-tok", "cent-neupim-tok", "cent-tco-ratio", by=())

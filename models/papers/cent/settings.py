@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....constraints.cent_isa import INSTRUCTIONS, PAPER, WORD
-from ....constraints.errors import ConfigError
-from ....constraints.units.cent_decoder import PRESETS as DECODERS
-from ....constraints.units.cent_pnm import PRESETS as PNM
-from ....constraints.units.cent_riscv import PRESETS as CORES
+from ....constraints.cent.decoder import PRESETS as DECODERS
+from ....constraints.cent.isa import INSTRUCTIONS, PAPER, WORD
+from ....constraints.cent.pnm import PRESETS as PNM
+from ....constraints.cent.riscv import PRESETS as CORES
+from ....constraints.core.errors import ConfigError
 from ...cent.block import BANKS, LANES, LATCHES, ROW
 from ...cent.costs import transfers
 from ...cost import controller_cost, load_costs, system_usd
@@ -221,7 +221,7 @@ def prices(evidence: Evidence, claim: str) -> Finding:
         "cent-gpuprice": costs.system.gpu_usd,
     }
     why = "" if claim != "cent-cost-parts" else f"A controller costs {controller_cost().usd:.2f} $."
-    return Finding(values[claim], "cent_cost.yaml", why, tolerance=0.001)
+    return Finding(values[claim], "cent/cost.yaml", why, tolerance=0.001)
 
 
 @CHECKS.of("cent-pwr-mc", "cent-pwr-rv", "cent-mac-cur", by=Source.SETTING)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from ....constraints.inf2.accelerator import PRESETS as ACCELERATOR
 from ....constraints.libraries.fpga import fpga_families
-from ....constraints.units.inf2_accelerator import PRESETS as ACCELERATOR
 from ...llm import load_model
 from ...systems import Evaluation, evaluate, load_system
 from ...systems.inf2 import Inf2System

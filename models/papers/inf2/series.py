@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
-from ....constraints.errors import ConfigError
+from ....constraints.core.errors import ConfigError
 from ..evidence import Evidence
 from ..package import Series
 from .common import ALONE, BATCH, BUDGETS, H100, LONG, MODELS, OUTPUT, OUTPUTS, SHORT, gain, rate, run

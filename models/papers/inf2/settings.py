@@ -6,8 +6,8 @@ import itertools
 from collections.abc import Callable
 from typing import Any
 
+from ....constraints.inf2 import gemv as inf2_gemv
 from ....constraints.systems.links import LinkEdge
-from ....constraints.units import inf2_gemv
 from ...inf2.store import Geometry
 from ...inf2.traffic import Block, WriteBack
 from ...llm import load_model

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....constraints.units.aim_channel import PRESETS as CHANNELS
-from ....constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
+from ....constraints.aim.channel import PRESETS as CHANNELS
+from ....constraints.lolpim.dispatcher import PRESETS as DISPATCHERS
 from ...cost import buffer_cost, unit_area
 from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable

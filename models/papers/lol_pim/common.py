@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....constraints.errors import ConfigError
+from ....constraints.core.errors import ConfigError
 from ...llm import load_model
 from ...serving.splits import Decoding, search
 from ...systems import MissingRecord, load_system

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....constraints.units.aim_channel import PRESETS as CHANNELS
-from ....constraints.units.dpa_dispatcher import PRESETS as DISPATCHERS
+from ....constraints.aim.channel import PRESETS as CHANNELS
+from ....constraints.lolpim.dispatcher import PRESETS as DISPATCHERS
 from ...cost import unit_area
 from ...llm import load_model
 from ..difference import Difference

@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ....constraints.program_encoding import COMMANDS
-from ....constraints.units.dpa_dispatcher import DpaDispatcherConfig
+from ....constraints.aim.encoding import COMMANDS
+from ....constraints.lolpim.dispatcher import DpaDispatcherConfig
 from ...aim.operators import Context, Module, Score
 from ...llm import load_model
 from ...lolpim.allocation import Allocator

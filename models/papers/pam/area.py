@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import math
 
+from ....constraints.pam.interface import PRESETS as INTERFACE_PRESETS
+from ....constraints.pam.ru import PRESETS as RU_PRESETS
+from ....constraints.pam.ru import PamRuConfig
 from ....constraints.systems import DieBudget
-from ....constraints.units.pam_interface import PRESETS as INTERFACE_PRESETS
-from ....constraints.units.pam_ru import PRESETS as RU_PRESETS
-from ....constraints.units.pam_ru import PamRuConfig
 from ...cost import load_nodes
 from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable

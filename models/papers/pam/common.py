@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....constraints.units.pam_pu import PRESETS as PU_PRESETS
-from ....constraints.units.pam_pu import PamPuConfig
+from ....constraints.pam.pu import PRESETS as PU_PRESETS
+from ....constraints.pam.pu import PamPuConfig
 from ...systems import load_system
 from ..evidence import Checks, Evidence, NotCheckable
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....constraints.pam_cpu_path import cpu_path
+from ....constraints.pam.cpu_path import cpu_path
 from ...llm import load_model
 from ...pam.sparsity import Locality
 from ...systems.reads import read_pj
@@ -26,9 +26,9 @@ from .settings import MODELS
 def scaled(cause: str, number: str, ours: float, factor: float | None, unit: str | None = None) -> Difference:
     """A number that our value is proportional to, or inversely proportional: the paper's needs ``factor`` times ours."""
     return Difference(
-        cause=cause,
+        cause=cause,  # type: ignore[arg-type]  # checked by pydantic
         number=number,
-        ours=ours,  # type: ignore[arg-type]  # checked by pydantic
+        ours=ours,
         needed=None if factor is None else ours * factor,
         unit=unit,
     )

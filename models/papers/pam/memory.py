@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ....constraints.pam_layout import TIERS
-from ....constraints.units.pam_pu import Step
+from ....constraints.pam.layout import TIERS
+from ....constraints.pam.pu import Step
 from ...memory import time_program
 from ...pam.program import MAC, attention_program, mac_interval
 from ...program import Program

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from ....constraints.pam_layout import TIERS
+from ....constraints.pam.layout import TIERS
 from ...pam.placement import KvTable, TierShape
 from ...pam.sparsity import Locality, SyntheticSource
 from ..category import Source

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....constraints.document import validate
+from ....constraints.core.document import validate
 from ....constraints.systems import OffloadSystemSpec, PimTier, TieredSystemSpec
 from ...llm import load_model
 from ...systems import load_system

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....constraints.errors import ConfigError, ToolMissing
+from ....constraints.core.errors import ConfigError, ToolMissing
 from ...llm import load_model
 from ...sparse.methods import make_method
 from ...sparse.source import Held, KeySource, Synthetic

@@ -2,8 +2,8 @@
 
 import numpy as np
 
-from bankside.cosim.campaign import Campaign, Stimulus, layouts, play_stimulus
-from bankside.cosim.streams import Items
+from bankside.cosim.bench.campaign import Campaign, Stimulus, layouts, play_stimulus
+from bankside.cosim.bench.streams import Items
 
 from .contract import ToyResult
 

@@ -7,8 +7,8 @@ from typing import Any
 
 from pydantic import Field as Key
 
-from bankside.constraints.contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
-from bankside.constraints.document import Strict
+from bankside.constraints.core.contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
+from bankside.constraints.core.document import Strict
 
 
 class ToyConfig(Strict):

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
-from bankside.constraints.document import Strict
-from bankside.constraints.errors import ConfigError
+from bankside.constraints.core.document import Strict
+from bankside.constraints.core.errors import ConfigError
 from bankside.models.systems import Assumption, Capacity, MeasuredUnit, MissingRecord, StepCost, System
 
 from .contract import UNIT, ToyResult

@@ -1,0 +1,1 @@
+"""Units as hardware: selection, Verilog, synthesis, packages."""

@@ -1,0 +1,1 @@
+"""Questions that Bankside answers: one module a study."""

@@ -1,0 +1,386 @@
+"""Evaluate a system: resolve names, and make missing measurements on request."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from bankside.constraints.core.errors import ConfigError
+
+from ..evidence.records import RecordFolder
+from ..hardware.generate import tool_versions
+from ..provenance.sources import note_sources
+
+if TYPE_CHECKING:
+    from bankside.models.llm import ModelShape
+    from bankside.models.serving.splits import Decoding
+    from bankside.models.systems import Evaluation, System
+
+__all__ = [
+    "calibrate",
+    "chosen_splits",
+    "evaluate",
+    "evaluate_workload",
+    "fit_activations",
+    "measuring",
+    "system_changes",
+]
+
+Result = TypeVar("Result")
+
+
+def system_changes(sets: Sequence[str]) -> dict[str, Any]:
+    """Values of a system's file by dotted key, from ``KEY=VALUE`` of the command line, with values as in the file.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a text other than ``KEY=VALUE``, or a key that appears twice.
+    """
+    from bankside.constraints.core.document import parse
+
+    changes: dict[str, Any] = {}
+    for text in sets:
+        key, equals, value = text.partition("=")
+        if not equals or not all(key.split(".")):
+            raise ConfigError(
+                f"--set {text}: must be KEY=VALUE with a key of the system's file (features.ping_pong=false)"
+            )
+        if key in changes:
+            raise ConfigError(f"--set {key} comes twice")
+        changes[key] = parse(value, f"--set {key}", numbered=False)[0]
+    return changes
+
+
+def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[System]:
+    """The system with the splits that ``split`` asks for: None for its own, ``auto`` for all that divide the model, or
+    ``TPxPP``.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a split in another form or not of the system, or if no split divides the model.
+    """
+    if split is None:
+        return [system]
+    if split == "auto":
+        found: list[System] = [*system.splits(model)]
+        if not found:
+            raise ConfigError(f"{model.name} can't be split over {system.devices} devices of {system.name}")
+        return found
+    match = re.fullmatch(r"([1-9]\d{0,5})x([1-9]\d{0,5})", split)
+    if match is None:
+        raise ConfigError(f"--split is auto or tensor x pipeline as in 8x4, not '{split}'")
+    tensor, pipeline = int(match[1]), int(match[2])
+    return [system.requested(tensor, pipeline)]
+
+
+def _fastest(
+    systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
+) -> tuple[System, Result, list[dict[str, Any]]]:
+    """The system with the highest rate, its result, and a row for each tried system: its split, and its rate or why it
+    has none."""
+    from bankside.models.systems import MissingRecord
+
+    found: list[tuple[System, Result]] = []
+    tried: list[dict[str, Any]] = []
+    problem: ConfigError | None = None
+    for one in systems:
+        row: dict[str, Any] = {"tensor": one.tp, "pipeline": one.pp, "throughput_tok_s": None, "why": None}
+        tried.append(row)
+        try:
+            result = attempt(one)
+        except MissingRecord:
+            raise
+        except ConfigError as error:
+            row["why"], problem = str(error), error
+            continue
+        row["throughput_tok_s"] = rate(result)
+        found.append((one, result))
+    if not found:
+        raise problem or ConfigError("no split")
+    system, result = max(found, key=lambda each: rate(each[1]))  # the first of equals
+    return system, result, tried
+
+
+def evaluate_workload(
+    system: str,
+    model: str,
+    workload: str,
+    *,
+    split: str | None = None,
+    refresh: bool = False,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload. Ended
+    requests are replaced as long as there is room. If several splits are tried, the fastest is the result.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        As :func:`evaluate`.
+    """
+    from dataclasses import asdict
+
+    from bankside.models.llm import load_model
+    from bankside.models.serving.splits import decode
+    from bankside.models.serving.workloads import load_workload
+    from bankside.models.systems import load_system
+
+    shape, loaded, folder = load_model(model), load_system(system, changes), RecordFolder(records)
+    load_workload(workload)
+    note_sources(evaluate_workload, type(loaded))
+
+    def attempt(one: System) -> Decoding:
+        return measuring(
+            lambda: decode(one, shape, workload, records=folder, refresh=refresh), measure, records, progress
+        )
+
+    one, done, tried = _fastest(chosen_splits(loaded, shape, split), attempt, lambda done: done.tokens_per_s)
+    result = asdict(done)
+    tensor, pipeline = result.pop("parallelism")
+    notes = (
+        [f"context {done.longest_context} exceeds the {shape.max_context} positions that {shape.name} was made for"]
+        if done.longest_context > shape.max_context
+        else []
+    )
+    return {
+        "schema": 1,
+        "system": one.name,
+        "model": shape.name,
+        "workload": workload,
+        "throughput_tok_s": result.pop("tokens_per_s"),
+        **result,
+        "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
+        "parallelism": {"tensor": tensor, "pipeline": pipeline},
+        "splits": tried,
+        "records": list(one.sources),
+        "notes": notes,
+        "tools": tool_versions(),
+    }
+
+
+def evaluate(
+    system: str,
+    model: str,
+    *,
+    context: int,
+    batch: int | None,
+    output_tokens: int = 1,
+    instances: int = 1,
+    refresh: bool = False,
+    split: str | None = None,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    timeline: str | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Result of ``bankside eval --json``. ``config_hash`` covers the whole request: the system's description, the
+    model's shape, the load. The hash of a unit's configuration is in ``unit``.
+
+    With ``split`` (``TPxPP`` or ``auto``), ``splits`` has each split that was tried, and the other keys belong to the
+    fastest split. Each of several ``instances`` is the whole system and has its share of the batch. Keys that are no
+    sum or mean over instances belong to an instance with the largest share. ``changes``: values of the system's file
+    that are replaced, by dotted key. ``timeline``: a file for the spans of the first step.
+
+    Raises
+    ------
+    :exc:`MissingRecord`
+        If the result needs a measurement that has not been made (and ``measure`` is off).
+    :exc:`ConfigError`
+        For an unknown system or model, or a load that does not fit.
+    """
+    from bankside.models.llm import load_model
+    from bankside.models.systems import load_system
+
+    shape, loaded = load_model(model), load_system(system, changes)
+    note_sources(evaluate, type(loaded))
+    folder = RecordFolder(records)
+    splits = chosen_splits(loaded, shape, split)
+    batch = splits[0].default_batch(shape) if batch is None else batch
+    load = {"context": context, "batch": batch, "output_tokens": output_tokens, "refresh": refresh}
+    if instances > 1:
+        load["instances"] = instances
+    least, more = divmod(batch, instances)
+    if not least:
+        raise ConfigError(f"--instances {instances}: a batch of {batch} has no request for each")
+    shares = {share: count for share, count in ((least + 1, more), (least, instances - more)) if count}
+
+    def attempt(one: System) -> Evaluation:
+        return measuring(
+            lambda: _together(
+                {
+                    share: (
+                        count,
+                        one.evaluate(
+                            shape,
+                            context=context,
+                            batch=share,
+                            output_tokens=output_tokens,
+                            records=folder,
+                            refresh=refresh,
+                        ),
+                    )
+                    for share, count in shares.items()
+                }
+            ),
+            measure,
+            records,
+            progress,
+        )
+
+    fastest, result, tried = _fastest(splits, attempt, lambda one: one.throughput_tok_s)
+    document = result.to_json()
+    if split is not None:
+        document["splits"] = tried
+    if timeline is not None:
+        document["timeline"] = _write_timeline(fastest, shape, context, max(shares), timeline)
+    asked = [part.model_dump(mode="json") for part in (*fastest.description.parts, shape)]
+    digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
+    return {
+        "schema": 1,
+        "config_hash": digest,
+        **document,
+        "instances": instances,
+        "tools": {**tool_versions(), **document.get("tools", {})},
+    }
+
+
+def _write_timeline(system: System, shape: ModelShape, context: int, batch: int, file: str) -> dict[str, Any]:
+    """Write the spans of a step; returns the description of the file."""
+    from pathlib import Path
+
+    from bankside.constraints.core.workspace import write_files
+    from bankside.models.systems.timeline import chrome_trace
+
+    view, path = system.timeline(shape, context=context, batch=batch), Path(file)
+    write_files(path.parent, {path.name: chrome_trace(view)})
+    return {"file": file, "spans": len(view.spans), "layers": view.layers, "of_layers": view.of_layers}
+
+
+def _together(each: Mapping[int, tuple[int, Any]]) -> Any:
+    """The evaluation of all instances: an instance with the largest share of the batch, with the tokens of all and
+    their mean energy. ``each`` has, for each share, the number of instances and their evaluation."""
+    batch = sum(share * count for share, (count, _) in each.items())
+
+    def mean(value: Callable[[Any], float]) -> float:
+        return sum(share * count * value(one) for share, (count, one) in each.items()) / batch
+
+    largest = each[max(each)][1]
+    energy = {
+        name: mean(lambda one, name=name: one.energy_breakdown_mj[name])  # type: ignore[misc]
+        if isinstance(value, int | float)
+        else value
+        for name, value in largest.energy_breakdown_mj.items()
+    }
+    return replace(
+        largest,
+        batch=batch,
+        throughput_tok_s=sum(count * one.throughput_tok_s for count, one in each.values()),
+        energy_mj_per_token=mean(lambda one: one.energy_mj_per_token),
+        energy_breakdown_mj=energy,
+    )
+
+
+def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, progress: Callable[[str], None]) -> Any:
+    """The result of ``attempt``. With ``measure``, measurements that it lacks are made first, side by side, as long as
+    it asks for new ones.
+
+    Raises
+    ------
+    :exc:`MissingRecord`
+        Without ``measure``, or if a measurement leaves no record for the request.
+    :exc:`CheckFailed`, :exc:`ConfigError` or :exc:`ToolMissing`
+        If a measurement is not made; the message names it and says why.
+    """
+    from bankside.models.systems import MissingRecord
+
+    made: set[Any] = set()
+    while True:
+        try:
+            return attempt()
+        except MissingRecord as missing:
+            if not measure or made & set(missing.needs):
+                raise
+            from ..evidence.side_by_side import measure_all
+
+            measure_all(missing.needs, records, progress)
+            made |= set(missing.needs)
+
+
+def calibrate(
+    system: str,
+    model: str,
+    *,
+    context: int,
+    rounds: int,
+    output: str | None = None,
+    measure: bool = False,
+    records: str | None = None,
+    changes: Mapping[str, Any] | None = None,
+    progress: Callable[[str], None] = lambda text: None,
+) -> dict[str, Any]:
+    """Result of ``bankside calibrate --json``; ``output`` names a file whose table of ratios is made or changed."""
+    from dataclasses import asdict
+    from pathlib import Path
+
+    from bankside.constraints.core.document import load
+    from bankside.constraints.core.errors import ConfigError
+    from bankside.constraints.core.workspace import write_files
+    from bankside.constraints.systems import RATIOS, RatioTable
+    from bankside.models.llm import load_model
+    from bankside.models.systems import load_system
+    from bankside.models.systems.calibration import calibrate as find
+    from bankside.models.systems.calibration import table_text, with_ratios
+    from bankside.models.systems.pam import TieredPimSystem
+
+    shape, loaded = load_model(model), load_system(system, changes)
+    table = None
+    if output is not None:  # fails at once if it is no table
+        path = Path(output)
+        table = load(path if path.exists() else RATIOS, RatioTable)
+    if not isinstance(loaded, TieredPimSystem):
+        raise ConfigError(f"{loaded.name} moves no tokens between tiers, so it has nothing to calibrate")
+    note_sources(calibrate, type(loaded))
+    tiered, folder = loaded, RecordFolder(records)
+    found = measuring(
+        lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress),
+        measure,
+        records,
+        progress,
+    )
+    if table is not None:
+        write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})
+    return {"schema": 1, "system": loaded.name, "model": shape.name, **asdict(found), "file": output}
+
+
+def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
+    """Result of ``bankside calibrate --trace --json``: the synthetic source of activations that reproduces a trace's
+    fraction of active tokens and their persistence. The system decides which first and last tokens are always
+    active."""
+    from dataclasses import asdict
+
+    from bankside.models.pam.sparsity import fit
+    from bankside.models.systems import load_system
+    from bankside.models.systems.pam import TieredPimSystem
+
+    loaded = load_system(system, changes)
+    if not isinstance(loaded, TieredPimSystem):
+        raise ConfigError(f"{loaded.name} reads all tokens, so it has no activations to fit")
+    note_sources(fit_activations)
+    chosen = loaded.pim.sparsity
+    found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))
+    return {
+        "schema": 1,
+        "system": loaded.name,
+        "trace": trace,
+        "sparsity": {key: found[key] for key in ("compression", "spread", "keep", "sink", "recent")},
+    }

@@ -1,0 +1,97 @@
+"""Units, systems and papers by entry point, from this package and every other installed package.
+
+A package adds one with a line in its ``pyproject.toml``::
+
+    [project.entry-points."bankside.units"]
+    toy = "toy_package.contract:UNIT"
+
+Groups are ``bankside.units``, ``bankside.systems`` and ``bankside.papers``. The reader of a group checks the object
+that an entry names.
+"""
+
+from __future__ import annotations
+
+import sys
+import tomllib
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from typing import Any
+
+__all__ = ["GROUPS", "discover", "entries", "others"]
+
+GROUPS = ("bankside.units", "bankside.systems", "bankside.papers")
+
+_PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
+
+
+def entries(group: str) -> dict[str, EntryPoint]:
+    """Entry points of a group by name, in alphabetical order, the only order that an installation keeps.
+
+    In a checkout, the entry points of this package are read from its ``pyproject.toml``. They are found without an
+    installation, and in an editable one a new line counts at once. If two entry points have the same name, the second
+    is named on standard error and left out.
+    """
+    if group not in GROUPS:
+        raise ValueError(f"Group must be one of {', '.join(GROUPS)}, not {group!r}")
+    found = entry_points(group=group)
+    own = [one for one in found if _package(one) == "bankside"]
+    if _PROJECT.is_file():
+        lines = tomllib.loads(_PROJECT.read_text())["project"].get("entry-points", {}).get(group, {})
+        own = [EntryPoint(name, value, group) for name, value in lines.items()]
+    named = {one.name: one for one in own}
+    for one in sorted((one for one in found if _package(one) != "bankside"), key=lambda one: one.name):
+        first = named.setdefault(one.name, one)
+        if first is not one:
+            _skip(one, f"package '{_package(first)}' has a {_what(group)} of this name")
+    return dict(sorted(named.items()))
+
+
+def others() -> bool:
+    """Whether a package other than this one has an entry point of these groups."""
+    return any(_package(one) != "bankside" for group in GROUPS for one in entry_points(group=group))
+
+
+def _what(group: str) -> str:
+    return group.removeprefix("bankside.")[:-1]
+
+
+def _skip(entry: EntryPoint, reason: str) -> None:
+    print(
+        f"bankside: skipped {_what(entry.group)} '{entry.name}' of package '{_package(entry)}' ({entry.value}): {reason}",
+        file=sys.stderr,
+    )
+
+
+def _package(entry: EntryPoint) -> str:
+    """Name of an entry point's distribution; this package for an entry point that was read from its project file."""
+    return entry.dist.name if entry.dist is not None else "bankside"
+
+
+@lru_cache
+def discover(
+    group: str, kind: type | None = None, problem: Callable[[str, Any], str | None] = lambda name, one: None
+) -> Mapping[str, Any]:
+    """Objects of the entry points of ``group`` by name, each an instance of ``kind`` (or a subclass, for a class).
+
+    An object of another package that can't be imported, is of another type, or has a ``problem`` is named on standard
+    error and left out. All others work.
+    """
+    loaded: dict[str, Any] = {}
+    for name, entry in entries(group).items():
+        try:
+            one = entry.load()
+            if kind is not None and not (isinstance(one, type) and issubclass(one, kind) or isinstance(one, kind)):
+                raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")
+            if isinstance(getattr(one, "name", None), str) and one.name != name:
+                raise ValueError(f"its name is '{one.name}'")
+            if found := problem(name, one):
+                raise ValueError(found)
+        except Exception as error:  # a module of another package may do anything
+            if _package(entry) == "bankside":
+                raise
+            _skip(entry, (str(error).splitlines() or [type(error).__name__])[0])
+        else:
+            loaded[name] = one
+    return loaded

@@ -1,0 +1,1 @@
+"""INF²: engines of the accelerator in the drive."""

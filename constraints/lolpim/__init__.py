@@ -1,0 +1,1 @@
+"""LoL-PIM: the dispatcher and the module."""

@@ -1,0 +1,1 @@
+"""STARC: selection of clusters and sparse attention."""

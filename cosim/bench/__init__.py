@@ -1,0 +1,1 @@
+"""The machinery of benches: build, streams, campaigns, vectors, mutation."""

@@ -1,0 +1,1 @@
+"""Simulations that stay alive while a program talks to them."""
