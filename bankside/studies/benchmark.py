@@ -93,7 +93,7 @@ def _cosimulation() -> list[tuple[str, float, str]]:
 def _live_heads() -> list[tuple[str, float, str]]:
     """Tokens of a model with 4 layers, 4 query and 2 KV heads of dimension 128 at 2048 tokens, in two live simulations."""
     from bankside.cosim.bench.request import Part
-    from bankside.cosim.live.pam.pam import Bank, LivePamPu, Named, PamRequest
+    from bankside.cosim.live.pam import Bank, LivePamPu, Named, PamRequest
     from bankside.models.numerics import from_float64
 
     from ..hardware.generate import latency, verilog

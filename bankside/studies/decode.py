@@ -20,8 +20,8 @@ from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
 
 if TYPE_CHECKING:
-    from bankside.cosim.live.pam.decode import RtlHeads
-    from bankside.cosim.live.pam.pam import Waveform
+    from bankside.cosim.live.decode import RtlHeads
+    from bankside.cosim.live.pam import Waveform
     from bankside.models.decode import Backend, Compared
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
@@ -365,7 +365,7 @@ def _in_rtl(
     """Put heads of a backend in RTL. A waveform of a difference goes to ``out/waves``."""
     from bankside.constraints.core.registry import unit as find_unit
     from bankside.cosim.bench.request import Part
-    from bankside.cosim.live.pam.decode import RtlHeads
+    from bankside.cosim.live.decode import RtlHeads
     from bankside.models.decode.checked import answered, parse_heads
 
     from ..hardware import generate

@@ -35,7 +35,7 @@ from tests.made_up_model import write_model
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCS = ROOT / "docs"
-PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted(DOCS.rglob("*.md"))]
 COMMANDS = (DOCS / "cli.md").read_text()
 
 pytestmark = pytest.mark.skipif(not DOCS.is_dir(), reason="not a checkout")
@@ -80,8 +80,8 @@ def test_anchors_are_those_of_github(tmp_path):
 
 
 def test_every_page_is_in_the_index():
-    linked = set(re.findall(r"\]\(([\w-]+\.md)\)", (DOCS / "index.md").read_text()))
-    assert linked == {path.name for path in DOCS.glob("*.md")} - {"index.md"}
+    linked = set(re.findall(r"\]\(([\w/-]+\.md)\)", (DOCS / "index.md").read_text()))
+    assert linked == {path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")} - {"index.md"}
 
 
 # ---- Commands -----------------------------------------------------------------------------------------------------------

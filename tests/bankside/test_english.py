@@ -23,7 +23,7 @@ FOLDERS = ("bankside", "gen", "models", "cosim", "constraints", "tools")
 KEPT = {ROOT / "constraints" / "libraries" / "make_generic.py"}
 FILES = [
     ROOT / "README.md",
-    *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
     *(path for folder in FOLDERS for path in sorted((ROOT / folder).rglob("*.py"))),
 ]
 

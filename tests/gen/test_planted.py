@@ -40,7 +40,7 @@ def replaced(path):
 
 FILES = [
     path
-    for path in sorted(HERE.glob("test_*.py"))
+    for path in sorted(HERE.rglob("test_*.py"))
     if "planted(" in path.read_text() and list(replaced(path)) and path != Path(__file__)
 ]
 

@@ -6,6 +6,7 @@ import shlex
 
 import pytest
 
+from bankside.constraints.core.discovery import entries
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.records import config_hash
 from bankside.constraints.core.registry import UNITS
@@ -141,13 +142,41 @@ def test_every_unit_has_its_five_parts():
         assert callable(unit.load_generator()) and callable(unit.load_bench())
         module, name = unit.model.split(":")
         assert callable(getattr(__import__(module, fromlist=[name]), name))
-        shared = (
-            "arithmetic"
-            if unit.name.startswith("fp-")
-            else "pam-compositions"
-            if unit.name in COMPOSITIONS
-            else "cent-cxl-port"
-            if unit.name.startswith("cent-cxl-")
-            else None
-        )
-        assert unit.page == f"docs/{shared or unit.name}.md"
+
+
+#: Units of one family, whose part of this kind is one file: the file that each has instead of its own.
+FAMILIES = {
+    "arith": dict.fromkeys(("contract", "generator", "model", "bench", "page"), "units"),
+    "pam-composition": {"model": "compositions", "bench": "compositions", "page": "compositions"},
+    "cent-cxl": {"model": "cxl", "page": "cxl_port"},
+}
+
+
+def family_of(name):
+    return "arith" if name.startswith("fp-") else "pam-composition" if name in COMPOSITIONS else name[:8]
+
+
+def test_a_unit_has_one_path_in_every_part():
+    """``pam-pu`` is ``pam/pu``: contract, generator, model, bench and page. A family may share a file of the folder."""
+    designs = {"dpa": "lolpim", "lol": "lolpim", "pim": "aim", "fp": "arith"}
+    found = {}
+    for entry, unit in entries("bankside.units").items():
+        prefix, _, rest = entry.removeprefix("lol-").partition("-")
+        design = designs.get(entry.partition("-")[0], prefix)
+        own = rest.replace("-", "_")
+        places = {
+            "contract": unit.value.partition(":")[0].removeprefix("bankside.constraints."),
+            "generator": UNITS[entry].generator.partition(":")[0].removeprefix("bankside.gen."),
+            "model": UNITS[entry].model.partition(":")[0].removeprefix("bankside.models."),
+            "bench": UNITS[entry].bench.partition(":")[0].removeprefix("bankside.cosim."),
+            "page": UNITS[entry].page.removeprefix("docs/").removesuffix(".md").replace("/", "."),
+        }
+        family = FAMILIES.get(family_of(entry), {})
+        for part, place in places.items():
+            if place not in (f"{design}.{own}", f"{design}.{family.get(part, own)}"):
+                found[entry, part] = place
+    assert found == ELSEWHERE
+
+
+#: Parts that other units use too, and so lie with what they share.
+ELSEWHERE = {("inf2-softmax", "model"): "numerics.softmax"}

@@ -7,11 +7,11 @@ import re
 import numpy as np
 import pytest
 from amaranth import Value
-from bankside.cosim.arith.units.units import stimulus
 
 from bankside.constraints.arith.units import Operand, operand_layout
 from bankside.constraints.core.formats import BF16, FP16, FP32, IntegerFormat, float_format
 from bankside.constraints.core.registry import UNITS
+from bankside.cosim.arith.units import stimulus
 from bankside.hardware.selection import select
 from bankside.shell.cli import main
 

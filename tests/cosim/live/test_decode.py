@@ -8,14 +8,14 @@ import re
 
 import numpy as np
 import pytest
-from bankside.cosim.live.pam.decode import RtlHeads
-from bankside.cosim.live.pam.pam import RtlMismatch
 
 from bankside.constraints.cent.device import PRESETS as DEVICES
 from bankside.constraints.core.errors import ConfigError, ToolMissing
 from bankside.constraints.core.registry import UNITS, unit
 from bankside.cosim.bench.build import ARGUMENTS
 from bankside.cosim.bench.request import Part
+from bankside.cosim.live.decode import RtlHeads
+from bankside.cosim.live.pam import RtlMismatch
 from bankside.hardware.generate import latency, verilog
 from bankside.hardware.selection import Selection, select
 from bankside.models.decode import free_run, make_backend, teacher_forced

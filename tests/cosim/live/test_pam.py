@@ -8,13 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from bankside.cosim.live.pam.pam import Bank, LivePamPu, Named, PamRequest, RtlMismatch
-from bankside.cosim.live.pam.unit import Gather, LiveUnit, _runs
-from bankside.cosim.live.pam.units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
 
 from bankside.constraints.core.errors import CheckFailed, ConfigError, ToolMissing
 from bankside.constraints.pam.pu import Step
 from bankside.cosim.bench.build import ARGUMENTS
+from bankside.cosim.live.pam import Bank, LivePamPu, Named, PamRequest, RtlMismatch
+from bankside.cosim.live.unit import Gather, LiveUnit, _runs
+from bankside.cosim.live.units import LiveAimChannel, LiveInf2Gemv, LiveLolPim, LivePamRu
 from bankside.cosim.pam.pu import random_episode, result_beats, stimulus
 from bankside.cosim.pam.ru import random_merge
 from bankside.models.numerics import from_float64, to_float64

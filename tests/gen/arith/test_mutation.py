@@ -9,13 +9,13 @@ import pytest
 from amaranth import *
 from amaranth.back import verilog
 from amaranth.hdl import signed
-from bankside.cosim.arith.units.units import stimulus
 
 from bankside.constraints.arith.activation import TableInterpolation
 from bankside.constraints.arith.geometry import ExpTable
 from bankside.constraints.arith.softmax import INF2_SOFTMAX, SoftmaxRule
 from bankside.constraints.arith.units import Operand, operand_layout
 from bankside.constraints.core.formats import BF16, FP16, FP32, FloatFormat, IntegerFormat, float_format
+from bankside.cosim.arith.units import stimulus
 from bankside.cosim.bench.mutation import SELECT, mutate, mutation_campaign, operator_campaign, stream_campaign
 from bankside.cosim.bench.streams import Items, StreamPort
 from bankside.cosim.bench.vectors import evaluate

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import os
 import random
 import signal
 import subprocess
 import sys
 import time
 import zlib
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -807,7 +807,7 @@ def test_a_killed_process_leaves_every_row_that_it_had_released(path):
         [sys.executable, "-c", CHILD, path],
         stdout=subprocess.PIPE,
         text=True,
-        cwd=os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))),
+        cwd=str(Path(__file__).resolve().parents[3]),
     )
     lines = [process.stdout.readline() for _ in range(100)]
     time.sleep(0.01)

@@ -11,7 +11,7 @@ from bankside.models.papers.cent.causes import CAUSES, causes
 from bankside.models.papers.cent.table import Configuration
 from bankside.models.systems.cent import RULES
 
-PAGE = Path(__file__).resolve().parents[3] / "docs" / "cent.md"
+PAGE = Path(__file__).resolve().parents[3] / "docs" / "cent" / "system.md"
 
 
 @pytest.mark.slow

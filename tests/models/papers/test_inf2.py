@@ -102,7 +102,7 @@ def test_points_without_a_fit_are_near(rows):
 
 def test_the_page_has_these_values(rows):
     """Points of the table in docs/inf2/system.md to which no constant was fitted."""
-    page = (Path(__file__).parents[3] / "docs" / "inf2.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "inf2" / "system.md").read_text()
     table = page.split("## Results beside the paper")[1].split("## Sensitivity")[0]
     cells = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("| ")
@@ -130,7 +130,7 @@ def test_the_page_has_these_values(rows):
 
 
 def test_the_page_has_the_sensitivity(evidence):
-    page = (Path(__file__).parents[3] / "docs" / "inf2.md").read_text()
+    page = (Path(__file__).parents[3] / "docs" / "inf2" / "system.md").read_text()
     table = page.split("<!-- table inf2_sensitivity -->")[1].split("<!-- end -->")[0]
     cells = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")

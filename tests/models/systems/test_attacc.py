@@ -31,7 +31,7 @@ from bankside.shell import cli
 from bankside.studies.attacc_reference import compare_reference
 from tests.made_up import SIM, SYNTHESIS
 
-REFERENCE = Path(__file__).parent / "data" / "attacc_reference.csv"
+REFERENCE = Path(__file__).parents[1] / "data" / "attacc_reference.csv"
 
 #: Energies with reads of units on the logic die, which the simulator counts by what it ran before.
 OF_HISTORY = {"g_energy (nJ)", "g_dram_energy", "g_attn_mem_energy"}
