@@ -15,7 +15,7 @@ from ...constraints.core.workspace import write_files
 from ...constraints.memory import Memory, load_memory
 from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
 from ..program import Affine, Command, Loop, Node, Program, Stage
-from ..sparse.placement import Selected, check_runs
+from ..program.selected import Selected, check_runs
 from .schedule import BANK, BANK_GROUP, BUFFER, GROUPS, PHASES, Runs, Shape, schedule
 
 __all__ = ["PLACEMENTS", "QUIRKS", "READS", "AttentionLayer", "LayerTimer", "read_interval", "shared_timer"]

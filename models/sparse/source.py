@@ -142,7 +142,7 @@ class Captured(Held):
     """
 
     def __init__(self, folder: str | os.PathLike[str], layer: int) -> None:
-        from ..decode.capture import read_capture
+        from ..llm.captured import read_capture
 
         found = read_capture(folder).layer(layer)
         super().__init__(found["q"], found["k"], os.fspath(folder), found.get("ahead"))
