@@ -258,7 +258,7 @@ class Memory:
 
     @cached_property
     def content(self) -> str:
-        """SHA-256 of all values, those of its variants too. The file and the lines where they stand do not count, nor
+        """SHA-256 of all values, with the variants. Neither the file and the lines where they stand count, nor
         does the order of parameters."""
 
         def plain(part: Any) -> Any:
