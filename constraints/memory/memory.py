@@ -258,8 +258,7 @@ class Memory:
 
     @cached_property
     def content(self) -> str:
-        """SHA-256 of all values, with the variants. Neither the file and the lines where they stand count, nor
-        does the order of parameters."""
+        """SHA-256 of all values, with the variants. The file, its lines and the order of parameters do not count."""
 
         def plain(part: Any) -> Any:
             if isinstance(part, Memory) and part is not self:
