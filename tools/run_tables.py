@@ -29,7 +29,8 @@ from bankside.models.memory import time_program
 from bankside.models.memory.aim import CHANNELS, FrontEnd
 from bankside.models.pam.selected import selected_program, unit_tokens
 from bankside.models.program import Program
-from bankside.models.sparse import make_method, runs
+from bankside.models.program.selected import runs
+from bankside.models.sparse import make_method
 from bankside.models.sparse.source import Synthetic
 from bankside.pages.unit_page import fill, table
 

@@ -138,7 +138,7 @@ def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any
 def _reads(reads: np.ndarray | None) -> dict[str, Any] | None:
     """What sparse attention reads, by column."""
     from bankside.models.decode.decoder import READS, UNIT_TOKENS
-    from bankside.models.sparse.placement import ROW_TOKENS
+    from bankside.models.program.selected import ROW_TOKENS
 
     if reads is None:
         return None
@@ -245,9 +245,9 @@ def decode_result(
         If heads are to be in Verilog without a compiler.
     """
     from bankside.models.decode import compare, free_run, make_backend, teacher_forced
-    from bankside.models.decode.capture import model_digest
     from bankside.models.decode.evaluate import Sampling
     from bankside.models.decode.hazards import hazards
+    from bankside.models.llm.captured import model_digest
     from bankside.models.llm.weights import SMALL, read_model
     from bankside.models.sparse.recorded import Recorded
 

@@ -21,9 +21,9 @@ from ..results.terminal import FittingTable
 from .decode import text_tokens
 
 if TYPE_CHECKING:
-    from bankside.models.decode.capture import Capture
+    from bankside.models.decode.accuracy import Accuracy, Heads, Touched
+    from bankside.models.llm.captured import Capture
     from bankside.models.llm.weights import Model
-    from bankside.models.sparse.accuracy import Accuracy, Heads, Touched
 
 __all__ = ["DEFAULT_METHODS", "PICTURES", "orders", "sparse_result", "sparse_table"]
 
@@ -67,7 +67,7 @@ def sparse_result(
     methods, budgets : every method has every budget; a fraction is a share of ``tokens``
     tokens, prompt : of a text; 2,048, and three quarters of the tokens
     windows : texts that follow each other in the file
-    full_layers, options, in_loop, count : of :func:`bankside.models.sparse.accuracy.accuracy`
+    full_layers, options, in_loop, count : of :func:`bankside.models.decode.accuracy.accuracy`
     head : layer and query head of the picture; the first one that counts by default
     plot, picture : files for the figures by budget, and for the rows that a selection touches
 
@@ -77,9 +77,9 @@ def sparse_result(
         For a model, text or capture that does not fit, or a file that can't be written. A method, budget or option that is
         not valid raises it too.
     """
-    from bankside.models.decode.capture import model_digest, read_capture
+    from bankside.models.decode.accuracy import accuracy
+    from bankside.models.llm.captured import model_digest, read_capture
     from bankside.models.llm.weights import SMALL, read_model
-    from bankside.models.sparse.accuracy import accuracy
 
     for option, file in (("--plot", plot), ("--picture", picture)):
         if file is not None and Path(file).suffix.lower() not in PICTURES:
@@ -208,7 +208,7 @@ def _texts(
 
 
 def _heads(capture: Capture, layer: int) -> Heads:
-    from bankside.models.sparse.accuracy import Heads
+    from bankside.models.decode.accuracy import Heads
 
     return Heads.of(capture.layer(layer))
 
@@ -234,7 +234,7 @@ def _finite(value: float) -> float | None:
 
 
 def _row(found: Accuracy, method: str, budget: int) -> dict[str, Any]:
-    from bankside.models.sparse.accuracy import difference
+    from bankside.models.decode.accuracy import difference
 
     row = found.row(method, budget)
     out: dict[str, Any] = {
@@ -261,8 +261,8 @@ def orders(found: Accuracy, methods: Sequence[str], budgets: Sequence[int]) -> I
 
     A claim on recall is compared with recall. A claim on accuracy or perplexity is compared with perplexity.
     """
+    from bankside.models.decode.accuracy import difference
     from bankside.models.papers import load_paper
-    from bankside.models.sparse.accuracy import difference
 
     names = {name.lower(): name for name in methods}
     for claim in load_paper("starc").claims:
@@ -339,9 +339,9 @@ def _touched(
     prompt: int,
     options: Mapping[str, Mapping[str, Any]] | None,
 ) -> Iterator[Touched]:
+    from bankside.models.decode.accuracy import heads_of, touched
     from bankside.models.decode.backend import Backend
     from bankside.models.decode.decoder import Decoder
-    from bankside.models.sparse.accuracy import heads_of, touched
 
     if layers is None:
         decoder = Decoder(model, Backend(), len(tokens), capture=True)

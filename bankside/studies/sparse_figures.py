@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
-    from bankside.models.sparse.accuracy import Touched
+    from bankside.models.decode.accuracy import Touched
 
 __all__ = ["plot", "rows_touched"]
 

@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from ...constraints.core.workspace import write_files
 from ...constraints.memory import Memory, load_memory
 from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
 from ..program import Affine, Command, Loop, Node, Program, Stage
-from ..sparse.placement import Selected, check_runs
+from ..program.selected import Selected, check_runs
 from .schedule import BANK, BANK_GROUP, BUFFER, GROUPS, PHASES, Runs, Shape, schedule
 
 __all__ = ["PLACEMENTS", "QUIRKS", "READS", "AttentionLayer", "LayerTimer", "read_interval", "shared_timer"]
@@ -329,15 +330,13 @@ def read_interval(memory: Memory, placement: str) -> int:
     )
 
 
-#: Timers that systems share, with the memory whose identity is their key.
-_SHARED: dict[tuple[int, str | None, bool, tuple[tuple[str, int], ...]], tuple[Memory, LayerTimer]] = {}
+@lru_cache(maxsize=64)
+def _timer(memory: Memory, quirks: str | None, power_limit: bool, paces: tuple[tuple[str, int], ...]) -> LayerTimer:
+    return LayerTimer(memory, quirks=quirks, power_limit=power_limit, paces=dict(paces))
 
 
 def shared_timer(
     memory: Memory, quirks: str | None, power_limit: bool, paces: Mapping[str, int] | None = None
 ) -> LayerTimer:
-    """The timer of this very memory; systems that differ in other things share what has been timed."""
-    key = (id(memory), quirks, power_limit, tuple(sorted((paces or {}).items())))
-    if key not in _SHARED:
-        _SHARED[key] = (memory, LayerTimer(memory, quirks=quirks, power_limit=power_limit, paces=paces))
-    return _SHARED[key][1]
+    """The timer of a memory; systems that differ in other things share what has been timed."""
+    return _timer(memory, quirks, power_limit, tuple(sorted((paces or {}).items())))

@@ -35,7 +35,7 @@ from ..memory.aim import ALL_CHANNELS, CHANNELS, channel_mask
 from ..program import Affine, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from ..program.program import Operand
-from ..sparse.placement import Selected, check_runs, units_of
+from ..program.selected import Selected, check_runs, units_of
 
 __all__ = ["BlockMapping", "block_program", "embedding_program", "matrices_program", "output_program"]
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from ...constraints.core.errors import ConfigError
@@ -299,22 +300,16 @@ _PARTS = {
 #: Commands that are no access for the controller.
 _NO_ACCESS = ("ACT", "ACT16", "PRE", "PREA", "TMOD", "REFAB")
 
-_KNOWN: dict[int, tuple[Memory, list[tuple[str, str, float]]]] = {}
 
-
+@lru_cache(maxsize=16)
 def _charges(memory: Memory) -> list[tuple[str, str, float]]:
     """Component, command and energy in pJ of each part of a command's energy."""
-    if id(memory) not in _KNOWN:
-        _KNOWN[id(memory)] = (
-            memory,
-            [
-                ("memory_io" if component == "io" else name, op, pj)
-                for name, ops in _PARTS.items()
-                for op in ops
-                for component, pj in memory.commands[op].energy_pj.items()
-            ],
-        )
-    return _KNOWN[id(memory)][1]
+    return [
+        ("memory_io" if component == "io" else name, op, pj)
+        for name, ops in _PARTS.items()
+        for op in ops
+        for component, pj in memory.commands[op].energy_pj.items()
+    ]
 
 
 def device_energy_pj(

@@ -10,7 +10,7 @@ import numpy as np
 from ...constraints.core.errors import ConfigError
 from ..llm.weights import Model
 from ..numerics.sums import Lists
-from ..sparse import Placement, fetch
+from ..program.selected import Placement, fetch
 from .backend import Backend, Place, exact_attention
 
 __all__ = ["READS", "SAMPLES", "UNIT_TOKENS", "Decoder", "StepInfo"]

@@ -137,12 +137,6 @@ class ModuleTimer:
 
 
 @lru_cache(maxsize=32)
-def _timer(key: Any, module: Module, ping_pong: bool, refresh: bool) -> ModuleTimer:
-    return ModuleTimer(key.memory, module, ping_pong=ping_pong, refresh=refresh)
-
-
 def module_timer(memory: Memory, module: Module, ping_pong: bool, refresh: bool) -> ModuleTimer:
     """A timer. The same memory and module give the same timer, which reuses its results."""
-    from ..pam.tiers import MemoryKey
-
-    return _timer(MemoryKey(memory), module, ping_pong, refresh)
+    return ModuleTimer(memory, module, ping_pong=ping_pong, refresh=refresh)

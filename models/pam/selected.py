@@ -20,7 +20,7 @@ import numpy as np
 from ...constraints.memory import Memory
 from ...constraints.pam.pu import BEAT_DTYPE, PamPuConfig, Step
 from ..program import Program
-from ..sparse.placement import Selected, check_runs, units_of
+from ..program.selected import Selected, check_runs, units_of
 from .program import MAC, attention_program, mac_interval, region_rows, tile_rows
 
 __all__ = ["selected_program", "unit_reads", "unit_tokens"]

@@ -31,7 +31,6 @@ from .program import MAC, attention_program, tile_rows
 
 __all__ = [
     "Flash",
-    "MemoryKey",
     "NearBank",
     "TierWork",
     "append_cycles",
@@ -43,21 +42,6 @@ __all__ = [
 ]
 
 _MANY = 24
-
-
-class MemoryKey:
-    """A memory as a cache key: the object itself, by identity (a :class:`Memory` holds dicts and can't be hashed)."""
-
-    __slots__ = ("memory",)
-
-    def __init__(self, memory: Memory) -> None:
-        self.memory = memory
-
-    def __hash__(self) -> int:
-        return id(self.memory)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, MemoryKey) and other.memory is self.memory
 
 
 def row_tile(config: PamPuConfig, memory: Memory, head_dim: int) -> PamPuConfig:
@@ -84,13 +68,11 @@ def tile_cycles(
 
     ``tokens`` is at most the unit's tile. ``gap_cycles`` and ``burst_cycles`` are as in :func:`attention_program`.
     """
-    return _tile(MemoryKey(memory), config, tokens, head_dim, gap_cycles, burst_cycles, refresh)
+    return _tile(memory, config, tokens, head_dim, gap_cycles, burst_cycles, refresh)
 
 
 @lru_cache(maxsize=4096)
-def _tile(key: MemoryKey, config: PamPuConfig, tokens: int, head_dim: int, gap: int, pace: int, refresh: bool) -> float:
-    memory = key.memory
-
+def _tile(memory: Memory, config: PamPuConfig, tokens: int, head_dim: int, gap: int, pace: int, refresh: bool) -> float:
     def cycles(tiles: int) -> int:
         # Each tile is a step of its own. The K of the next one precedes its V where the unit holds two tiles of scores.
         steps = [Step(tokens, head_dim, more=number < tiles - 1) for number in range(tiles)]
@@ -103,12 +85,11 @@ def _tile(key: MemoryKey, config: PamPuConfig, tokens: int, head_dim: int, gap: 
 
 
 @lru_cache(maxsize=256)
-def _pages(key: MemoryKey, reads: int) -> float:
-    """Cycles of a channel per page when each page gives ``reads`` columns.
+def page_cycles(memory: Memory, reads: int) -> float:
+    """Memory cycles of a flash channel per page in a long sequence of pages, with ``reads`` column reads a page.
 
     All dies read. The bus empties one die after the other, and each emptied die goes on to its next page.
     """
-    memory = key.memory
     dies = [{"die": d, "plane": 0} for d in range(memory.levels["die"])]
 
     def cycles(rounds: int) -> int:
@@ -125,14 +106,8 @@ def _pages(key: MemoryKey, reads: int) -> float:
     return (cycles(2 * _MANY) - cycles(_MANY)) / _MANY / len(dies)
 
 
-def page_cycles(memory: Memory, reads: int) -> float:
-    """Memory cycles of a flash channel per page in a long sequence of pages, with ``reads`` column reads a page."""
-    return _pages(MemoryKey(memory), reads)
-
-
 @lru_cache(maxsize=256)
-def _tokens(key: MemoryKey, command: str, rows: int, columns: int) -> float:
-    memory = key.memory
+def _tokens(memory: Memory, command: str, rows: int, columns: int) -> float:
     bank = dict.fromkeys(memory.command(command).scope, 0)
 
     def cycles(tokens: int) -> int:
@@ -146,13 +121,12 @@ def _tokens(key: MemoryKey, command: str, rows: int, columns: int) -> float:
 
 def append_cycles(memory: Memory, rows: int, columns: int) -> float:
     """Memory cycles to write one token of a long sequence: ``columns`` columns in each of ``rows`` rows of a bank."""
-    return _tokens(MemoryKey(memory), "WR", rows, columns)
+    return _tokens(memory, "WR", rows, columns)
 
 
 def exchange_cycles(memory: Memory, rows: int, columns: int) -> float:
     """Memory cycles for which one token that leaves a bank and one that takes its place occupy the bank."""
-    key = MemoryKey(memory)
-    return _tokens(key, "RD", rows, columns) + _tokens(key, "WR", rows, columns)
+    return _tokens(memory, "RD", rows, columns) + _tokens(memory, "WR", rows, columns)
 
 
 @dataclass(frozen=True)

@@ -23,8 +23,8 @@ import numpy as np
 
 from ...constraints.core.errors import ConfigError, nearest
 from ..numerics.sums import Lists
+from ..program.selected import Placement
 from .kmeans import ITERATIONS, check_keys, cluster
-from .placement import Placement
 
 __all__ = [
     "METHODS",

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..numerics.sums import Lists
+from ..program.selected import Placement, runs
 from .methods import Method
-from .placement import Placement, runs
 
 __all__ = ["Recorded", "StepSelection"]
 

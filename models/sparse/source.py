@@ -9,6 +9,7 @@ from typing import Protocol
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
+from ..llm.captured import read_capture
 
 __all__ = ["Captured", "Held", "KeySource", "Synthetic"]
 
@@ -142,7 +143,5 @@ class Captured(Held):
     """
 
     def __init__(self, folder: str | os.PathLike[str], layer: int) -> None:
-        from ..decode.capture import read_capture
-
         found = read_capture(folder).layer(layer)
         super().__init__(found["q"], found["k"], os.fspath(folder), found.get("ahead"))

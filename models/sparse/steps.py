@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ..program.selected import Fetch, fetch, runs
 from .methods import Method
-from .placement import Fetch, fetch, runs
 from .source import KeySource
 
 __all__ = ["StepSelection", "sampled_contexts", "select_steps"]

@@ -163,17 +163,10 @@ def lines(program: Program) -> int:
     return sum(_lines((node,)) for node in program.body) + 1
 
 
-#: Front ends, whose known parts all systems with the same memory share. A front end keeps its memory.
-_FRONT_ENDS: dict[tuple[int, bool, bool], tuple[Memory, StandbyFrontEnd]] = {}
-
-
+@lru_cache(maxsize=8)
 def _front_end(memory: Memory, quirks: bool, refresh: bool) -> StandbyFrontEnd:
-    key = (id(memory), quirks, refresh)
-    if key not in _FRONT_ENDS:
-        if len(_FRONT_ENDS) > 8:
-            _FRONT_ENDS.clear()
-        _FRONT_ENDS[key] = memory, StandbyFrontEnd(memory, quirks="aim-simulator" if quirks else None, refresh=refresh)
-    return _FRONT_ENDS[key][1]
+    """The front end whose known parts all systems with the same memory share."""
+    return StandbyFrontEnd(memory, quirks="aim-simulator" if quirks else None, refresh=refresh)
 
 
 class CentUnits:

@@ -7,6 +7,7 @@ capacity is the memory's. What nobody published about the processor is in the sy
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 from typing import Self
 
 from ...constraints.core.errors import ConfigError
@@ -20,17 +21,11 @@ from .system import GIB, Assumption
 
 __all__ = ["CxlPnmSystem"]
 
-#: Shares of the peak that streams reach. An entry keeps its memory, so that no other memory takes its id.
-_SHARES: dict[tuple[int, bool], tuple[Memory, float]] = {}
 
-
+@lru_cache(maxsize=16)
 def _share(memory: Memory, refresh: bool) -> float:
-    key = id(memory), refresh
-    if key not in _SHARES:
-        if len(_SHARES) > 16:
-            _SHARES.clear()
-        _SHARES[key] = memory, stream_share(memory, refresh=refresh)
-    return _SHARES[key][1]
+    """Share of the peak that a stream reaches."""
+    return stream_share(memory, refresh=refresh)
 
 
 def _as_gpus(spec: CxlPnmSystemSpec, memory: Memory) -> GpuSystemSpec:

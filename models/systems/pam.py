@@ -315,10 +315,10 @@ class TieredPimSystem(GpuPlatform):
 
     def _chosen(self) -> SparsitySource:
         """Activations of a method on the keys of a capture."""
-        from ..decode.capture import read_capture
+        from ..llm.captured import read_capture
+        from ..pam.chosen import Chosen
         from ..sparse import make_method
         from ..sparse.source import Captured
-        from ..sparse.tables import Chosen
 
         chosen = self.pim.sparsity
         if chosen.method is None or chosen.capture is None:

@@ -20,6 +20,7 @@ import numpy as np
 from ...constraints.core.errors import ConfigError
 from ...constraints.core.formats import FORMATS
 from ...constraints.core.records import SYNTH, Record
+from ...constraints.memory import Memory
 from ...constraints.pam import pu as pam_pu
 from ...constraints.pam import ru as pam_ru
 from ...constraints.pam.pu import PamPuConfig, Step
@@ -29,7 +30,6 @@ from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..memory import time_program
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
-from ..pam.tiers import MemoryKey
 from ..program import Program
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
@@ -78,7 +78,7 @@ class _Pass:
 @lru_cache(maxsize=8192)
 def _attention(
     config: PamPuConfig,
-    memory_key: MemoryKey,
+    memory: Memory,
     tokens: int,
     head_dim: int,
     queries: int,
@@ -87,7 +87,6 @@ def _attention(
     pace: int,
     refresh: bool,
 ) -> _Pass:
-    memory = memory_key.memory
     steps = config.group_steps(tokens, head_dim, queries)
     one = attention_program(config, memory, steps, gap_cycles=gap, burst_cycles=pace)
     program = Program()
@@ -98,10 +97,7 @@ def _attention(
 
 
 @lru_cache(maxsize=8192)
-def _append(
-    config: PamPuConfig, memory_key: MemoryKey, token: int, head_dim: int, instances: int, refresh: bool
-) -> _Pass:
-    memory = memory_key.memory
+def _append(config: PamPuConfig, memory: Memory, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
     rows = region_rows(config, memory, token + 1, head_dim)
     one = append_program(config, memory, token, head_dim, bank=dict.fromkeys(memory.levels, 0), value_row=rows)
     program = Program()
@@ -186,11 +182,10 @@ class PamHbmSystem(GpuPlatform):
         queries = group.queries
         attended = np.broadcast_to(model.attended(contexts), np.shape(contexts))
         depth, where = np.unique(place.tokens_per_bank(attended), return_inverse=True)
-        key = MemoryKey(memory)
         passes = [
             _attention(
                 self.unit,
-                key,
+                memory,
                 int(tokens),
                 dim,
                 queries,
@@ -201,7 +196,9 @@ class PamHbmSystem(GpuPlatform):
             )
             for tokens in depth
         ]
-        appends = [_append(self.unit, key, int(tokens) - 1, dim, place.per_channel, self._refresh) for tokens in depth]
+        appends = [
+            _append(self.unit, memory, int(tokens) - 1, dim, place.per_channel, self._refresh) for tokens in depth
+        ]
 
         def gather(values: list[float]) -> np.ndarray:
             return np.asarray(values, float)[where]
@@ -283,7 +280,7 @@ class PamHbmSystem(GpuPlatform):
         depth = int(place.tokens_per_bank(int(model.attended(context))))
         done = _attention(
             self.unit,
-            MemoryKey(memory),
+            memory,
             depth,
             model.head_dim,
             group.queries,

@@ -1,14 +1,46 @@
-"""No module imports, directly or through others, one that imports it."""
+"""No module or package imports, directly or through others, one that imports it, and packages use only floors below."""
 
 from __future__ import annotations
 
 import ast
 import os
+from collections.abc import Sequence
 from pathlib import Path
+
+import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
 Graph = dict[str, set[str]]
+
+#: Floors of a package, from the ground up. Each floor names modules or packages that lie in the package; they import only
+#: from floors below theirs. ``*`` is everything that no floor names, taken as one.
+FLOORS = {
+    "bankside": [
+        ["constraints", "measured", "rtl"],
+        ["gen", "models"],
+        ["cosim"],
+        ["provenance"],
+        ["hardware"],
+        ["evidence"],
+        ["results"],
+        ["studies"],
+        ["pages"],
+        ["shell"],
+        ["__main__"],
+    ],
+    "bankside.models": [
+        ["cost", "llm", "program"],
+        ["memory"],
+        ["numerics"],
+        ["sparse"],
+        ["aim", "attacc", "inf2", "pam"],
+        ["cent", "lolpim", "starc"],
+        ["systems"],
+        ["decode", "serving"],
+        ["papers"],
+    ],
+}
 
 
 def imports(root: Path) -> Graph:
@@ -33,6 +65,33 @@ def imports(root: Path) -> Graph:
                 found |= {inner if (inner := f"{module}.{alias.name}") in paths else module for alias in node.names}
         graph[name] = {one for one in found if one in paths and one != name}
     return graph
+
+
+def rooms(graph: Graph, package: str) -> dict[tuple[str, str], list[str]]:
+    """Imports between the modules and packages that lie in a package, by their pair."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for module, others in graph.items():
+        for other in sorted(others):
+            if module.startswith(f"{package}.") and other.startswith(f"{package}."):
+                one, two = (name[len(package) + 1 :].split(".")[0] for name in (module, other))
+                if one != two:
+                    found.setdefault((one, two), []).append(f"{module} imports {other}")
+    return found
+
+
+def wrong_way(graph: Graph, package: str, floors: Sequence[Sequence[str]]) -> list[str]:
+    """Imports from the same floor or from a floor above, and names that have no floor or are not there."""
+    level = {name: number for number, floor in enumerate(floors) for name in floor}
+    there = {name[len(package) + 1 :].split(".")[0] for name in graph if name.startswith(f"{package}.")}
+    out = [f"{package}.{name} is on a floor but does not exist" for name in sorted(level.keys() - there - {"*"})]
+    if "*" not in level:
+        out += [f"{package}.{name} has no floor" for name in sorted(there - level.keys())]
+    for (one, two), modules in sorted(rooms(graph, package).items()):
+        mine, theirs = (level.get(name, level.get("*", -1)) for name in (one, two))
+        if theirs >= mine >= 0 and (one in level or two in level):
+            below = ", ".join(name for floor in floors[:mine] for name in floor) or "nothing"
+            out += [f"{module}, but {package}.{one} may use only {below}" for module in modules]
+    return out
 
 
 def circles(graph: Graph) -> list[list[str]]:
@@ -65,10 +124,66 @@ def _reversed(graph: Graph) -> Graph:
     return {name: {other for other, others in graph.items() if name in others} for name in graph}
 
 
-def test_no_circle_of_imports():
-    graph = imports(ROOT)
+@pytest.fixture(scope="module")
+def graph() -> Graph:
+    return imports(ROOT)
+
+
+def test_no_circle_of_imports(graph):
     assert len(graph) > 200 and "bankside.models.systems.system" in graph["bankside.models.systems"]
     assert not circles(graph), "; ".join(" - ".join(circle) for circle in circles(graph))
+
+
+def test_no_circle_of_packages(graph):
+    """In each package, the modules and packages that lie in it: a package imports what any module in it imports."""
+    packages = {name.rpartition(".")[0] for name in graph} - {""}
+    assert {"bankside", "bankside.models", "bankside.models.papers"} <= packages
+    found = {package: _circles_of_rooms(graph, package) for package in sorted(packages)}
+    assert not any(found.values()), "\n".join(line for lines in found.values() for line in lines)
+
+
+def _circles_of_rooms(graph: Graph, package: str) -> list[str]:
+    """The first import of each pair in a circle."""
+    between = rooms(graph, package)
+    names = {name for pair in between for name in pair}
+    return [
+        between[one, two][0]
+        for circle in circles({name: {two for one, two in between if one == name} for name in names})
+        for one, two in sorted(between)
+        if one in circle and two in circle
+    ]
+
+
+@pytest.mark.parametrize("package", FLOORS)
+def test_packages_import_only_from_floors_below(graph, package):
+    assert not (wrong := wrong_way(graph, package, FLOORS[package])), "\n".join(wrong)
+
+
+def test_imports_from_floors_above_are_named():
+    graph = {
+        "p.low.a": {"p.high.b"},
+        "p.high.b": {"p.low.a", "p.beside.c"},
+        "p.beside.c": {"p.low", "p"},
+        "p.one": {"p.two", "p.high.b"},
+        "p.two": {"p.one"},
+    }
+    floors = [["low"], ["beside", "high"]]
+    assert wrong_way(graph, "p", [*floors, ["*"]]) == [
+        "p.high.b imports p.beside.c, but p.high may use only low",
+        "p.low.a imports p.high.b, but p.low may use only nothing",
+    ]
+    assert wrong_way(graph, "p", [["*"], *floors])[-1] == "p.one imports p.high.b, but p.one may use only nothing"
+    assert wrong_way(graph, "p", [*floors, ["one", "gone"]])[:2] == [
+        "p.gone is on a floor but does not exist",
+        "p.two has no floor",
+    ]
+
+
+def test_circles_of_packages_are_found():
+    """Two packages import each other, though no two modules do."""
+    graph = {"p.a.x": {"p.b.x"}, "p.b.x": set(), "p.b.y": {"p.a.y"}, "p.a.y": set(), "p.c": {"p.a.x", "p.b.x"}}
+    assert not circles(graph)
+    assert _circles_of_rooms(graph, "p") == ["p.a.x imports p.b.x", "p.b.y imports p.a.y"]
 
 
 def test_circles_are_found():

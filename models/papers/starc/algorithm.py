@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ...program.selected import Placement, fetch
 from ...sparse.kmeans import cluster
 from ...sparse.methods import Starc, make_method
-from ...sparse.placement import Placement, fetch
 from ...sparse.source import Synthetic
 from ...sparse.steps import select_steps
 from ..category import Source

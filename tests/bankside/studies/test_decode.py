@@ -9,8 +9,8 @@ import pytest
 from bankside.constraints.core.errors import CheckFailed, ConfigError
 from bankside.models.decode import Decoder, Place, free_run, make_backend, teacher_forced
 from bankside.models.decode.backend import exact_attention
-from bankside.models.decode.capture import layers_of
 from bankside.models.decode.checked import answered, parse_heads
+from bankside.models.llm.captured import layers_of
 from bankside.models.llm.weights import read_model
 from bankside.models.numerics.sums import Lists
 from bankside.models.pam.sparsity import fit, read_trace

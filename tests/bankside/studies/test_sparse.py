@@ -8,13 +8,13 @@ import numpy as np
 import pytest
 
 from bankside.constraints.core.errors import ConfigError
+from bankside.models.decode.accuracy import accuracy, heads_of, small_accuracy
 from bankside.models.decode.backend import Backend
-from bankside.models.decode.capture import read_capture
 from bankside.models.decode.decoder import Decoder
 from bankside.models.decode.evaluate import perplexity
+from bankside.models.llm.captured import read_capture
 from bankside.models.llm.weights import read_model
 from bankside.models.sparse import METHODS, make_method
-from bankside.models.sparse.accuracy import accuracy, heads_of, small_accuracy
 from bankside.models.sparse.source import Captured
 from bankside.shell import cli
 from bankside.studies.sparse import DEFAULT_METHODS, _pairs

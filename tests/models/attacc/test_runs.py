@@ -5,7 +5,7 @@ import pytest
 
 from bankside.constraints.core.errors import ConfigError
 from bankside.models.attacc import AttentionLayer, LayerTimer
-from bankside.models.sparse import runs
+from bankside.models.program.selected import runs
 
 TIMER = LayerTimer(quirks="attacc-simulator")
 

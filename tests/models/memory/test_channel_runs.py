@@ -21,8 +21,8 @@ from bankside.models.memory.aim import FrontEnd
 from bankside.models.pam.program import attention_program
 from bankside.models.pam.selected import selected_program, unit_reads, unit_tokens
 from bankside.models.program import Program, Wait
+from bankside.models.program.selected import units_of
 from bankside.models.sparse import make_method
-from bankside.models.sparse.placement import units_of
 from bankside.models.sparse.recorded import Recorded, StepSelection
 from bankside.models.systems import load_system
 

@@ -1,5 +1,6 @@
 """Memory files: what is wrong is told with file and line."""
 
+import pickle
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -215,6 +216,33 @@ def test_a_row_cycle_short_by_one_has_to_be_said(small):
         load_memory(small(SMALL.replace("nRC: nRAS + nRP", "nRC: 12") + said))
 
 
+# Content ------------------------------------------------------------------------------------------------------------
+
+
+def test_memories_are_equal_by_content(small, tmp_path):
+    """Neither the file nor its lines nor the order of parameters count. Everything else does, in the variants too."""
+    memory = load_memory(small())
+    copy = tmp_path / "copy.yaml"
+    copy.write_text("# a comment moves all lines\n" + SMALL)
+    same = load_memory(copy)
+    assert same.file != memory.file and same.constraints[0].line != memory.constraints[0].line
+    assert same == memory and hash(same) == hash(memory) and {memory: 1}[same] == 1
+    assert pickle.loads(pickle.dumps(memory)) == memory != replace(memory, name="other")
+    assert replace(memory, parameters=dict(reversed(memory.parameters.items()))) == memory
+    slower = load_memory(small(SMALL.replace("nRCD: 5", "nRCD: 6")))
+    turned = load_memory(small(SMALL.replace("{rank: 2, bank: 4}", "{rank: 4, bank: 2}")))
+    outer = replace(memory, levels=dict(reversed(memory.levels.items())))
+    others = [replace(memory, unlimited=one) for one in (memory, slower)]
+    others += [replace(memory, variants={"quirk": one}) for one in (memory, slower)]
+    assert outer.levels == memory.levels and len({memory, slower, turned, outer, *others}) == 8
+
+
+def test_no_two_memories_of_the_package_are_equal():
+    memories = [load_memory(name) for name in available()]
+    every = [one for m in memories for v in (m, *m.variants.values()) for one in (v, v.unlimited) if one is not None]
+    assert len(set(every)) == len(every) > 2 * len(memories)
+
+
 # A file based on another --------------------------------------------------------------------------------------------
 
 FAST = """\
@@ -398,7 +426,7 @@ def test_a_file_based_on_another_is_the_file_written_out(tmp_path_factory, timin
         text = text.replace("refresh: {command: REF, interval: 1000, source: made up}\n", "")
     (folder / "whole.yaml").write_text(text)
     other, whole = (load_memory(folder / f"{name}.yaml") for name in ("other", "whole"))
-    assert replace(other, file="") == replace(whole, file="")
+    assert other == whole and other.constraints == whole.constraints
 
 
 @given(st.booleans(), st.integers(0, 1000), st.sampled_from(["drop", "twice", "word", "number", "indent"]), st.data())

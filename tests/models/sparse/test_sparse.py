@@ -6,7 +6,8 @@ import pytest
 from bankside.constraints.core.errors import ConfigError
 from bankside.models.decode.backend import exact_attention
 from bankside.models.numerics.sums import Lists
-from bankside.models.sparse import METHODS, Placement, cluster, fetch, make_method, runs
+from bankside.models.program.selected import Placement, fetch, runs
+from bankside.models.sparse import METHODS, cluster, make_method
 from bankside.models.sparse.methods import Starc, cluster_room, largest
 
 

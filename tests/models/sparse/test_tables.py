@@ -5,11 +5,12 @@ import pytest
 
 from bankside.constraints.core.errors import ConfigError
 from bankside.models.llm import load_model
+from bankside.models.pam.chosen import Activated, Chosen, placement_in
 from bankside.models.pam.placement import KvTable, TierShape
 from bankside.models.pam.sparsity import DenseSource, ReplaySource, SyntheticSource, TraceStep
-from bankside.models.sparse import fetch, make_method, runs
+from bankside.models.program.selected import fetch, runs
+from bankside.models.sparse import make_method
 from bankside.models.sparse.source import Synthetic
-from bankside.models.sparse.tables import Activated, Chosen, placement_in
 from bankside.models.systems import load_system
 from bankside.models.systems.pam import Node
 from tests.models.systems.test_pam import Records

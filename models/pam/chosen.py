@@ -15,11 +15,11 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
-from ..pam.placement import KvTable, TierShape
-from ..pam.sparsity import Activation, SparsitySource
-from .methods import Full, Method
-from .placement import Placement
-from .source import KeySource
+from ..program.selected import Placement
+from ..sparse.methods import Full, Method
+from ..sparse.source import KeySource
+from .placement import KvTable, TierShape
+from .sparsity import Activation, SparsitySource
 
 __all__ = ["Activated", "Chosen", "placement_in"]
 

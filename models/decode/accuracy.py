@@ -22,13 +22,13 @@ from typing import Any
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
-from ..decode.backend import Backend, exact_attention
-from ..decode.decoder import Decoder
-from ..decode.evaluate import log_softmax
 from ..llm.weights import Model
 from ..numerics.sums import Lists
-from .methods import Full, Method, Quest, largest, make_method
-from .placement import ROW_TOKENS, UNITS, Fetch, Placement, fetch, pages
+from ..program.selected import ROW_TOKENS, UNITS, Fetch, Placement, fetch, pages
+from ..sparse.methods import Full, Method, Quest, largest, make_method
+from .backend import Backend, exact_attention
+from .decoder import Decoder
+from .evaluate import log_softmax
 
 __all__ = ["Accuracy", "Heads", "Row", "Touched", "accuracy", "difference", "heads_of", "small_accuracy", "touched"]
 
