@@ -1,4 +1,4 @@
-"""Words and groups in which results are told, in text and on pages."""
+"""Words and groups for the figures of results, in text and on pages."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""PAM: the processing unit, the reduction unit, the interface, and what is composed of them."""
+"""PAM: the processing unit, the reduction unit, the interface, and their compositions."""
