@@ -25,7 +25,7 @@ from bankside.provenance import envelope
 from bankside.results.schemas import schema_of
 from tests.made_up import SIM, SYNTHESIS
 
-pytest_plugins = ("tests.costs",)
+pytest_plugins = ("tests.costs", "tests.worker_end")
 
 # The same examples in every run of `make test`; others in every run of `make test-full`, and the failing one is printed
 # with the line that repeats it.

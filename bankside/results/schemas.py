@@ -1260,8 +1260,38 @@ class Benchmark(_Part):
     unit: str
 
 
+class BenchMachine(_Part):
+    """Where a run was measured."""
+
+    processor: str
+    cores: int
+    python: str
+
+
+class BenchBefore(_Part):
+    """The run of the history with which ``bankside bench --compare`` compares."""
+
+    date: str
+    version: str
+    commit: str | None
+    machine: BenchMachine
+
+
+class BenchCompared(_Part):
+    """A figure that both runs have."""
+
+    benchmark: str
+    what: str
+    before: float
+    now: float
+    unit: str
+    speed: float = _key("how many times as fast the run is as the run before")
+
+
 class Bench(Envelope):
     results: list[Benchmark]
+    before: BenchBefore | None = _key("with --compare: the last run in the history", default=None)
+    comparison: list[BenchCompared] | None = _key("with --compare: figures that both runs have", default=None)
 
 
 #: Kinds of results of each command; the kinds of ``sim`` come from the installed units.

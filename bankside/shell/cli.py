@@ -19,7 +19,7 @@ import traceback
 from collections.abc import Callable, Sequence
 from typing import Any, NoReturn
 
-from bankside import __version__
+import bankside
 from bankside.constraints.core.errors import BanksideError, CheckFailed, ConfigError, nearest
 
 __all__ = ["main"]
@@ -128,6 +128,14 @@ def entry() -> None:
     sys.exit(main())
 
 
+class _Version(argparse.Action):
+    """Looks for the version only if it is asked for."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *rest: Any) -> NoReturn:
+        print(f"bankside {bankside.__version__}")
+        parser.exit()
+
+
 def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
     """The parser of these words; it has arguments for their command only."""
     parser = _Parser(
@@ -136,7 +144,7 @@ def _parser(words: Sequence[str] = ()) -> argparse.ArgumentParser:
         "synthesise, and evaluate a server built from it.",
         formatter_class=_Commands,
     )
-    parser.add_argument("--version", action="version", version=f"bankside {__version__}")
+    parser.add_argument("--version", action=_Version, nargs=0, help="show the version and exit")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
     for name, (summary, fill, _) in COMMANDS.items():
         sub = commands.add_parser(
@@ -1756,13 +1764,38 @@ def _bench_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "pattern", metavar="PATTERN", nargs="?", default="*", help="only benchmarks whose names match: 'deco*'"
     )
+    parser.add_argument(
+        "--keep", action="store_true", help="add the run to the history: date, version, commit, machine, figures"
+    )
+    parser.add_argument(
+        "--compare", action="store_true", help="show how many times as fast this run is as the last run in the history"
+    )
+    parser.add_argument(
+        "--history",
+        metavar="FILE",
+        help="file of runs, one a line (docs/bench-history.jsonl of a checkout, else bench-history.jsonl)",
+    )
     _json_argument(parser)
 
 
 def _bench(arguments: argparse.Namespace) -> int:
-    from ..studies.benchmark import run
+    from ..studies.benchmark import HISTORY, compared, entry_of, keep, last, lines, run
 
-    result = run(log, arguments.pattern)
+    history = arguments.history or HISTORY
+    before = last(history) if arguments.compare else None
+    if arguments.keep:
+        keep(history)  # a file that is no history is found before minutes of measuring
+    result = run(
+        log, arguments.pattern, (lambda line: None) if arguments.json else functools.partial(print, flush=True)
+    )
+    entry = entry_of(result["results"])
+    if arguments.keep:
+        keep(history, entry)
+        log(f"added to {history}")
+    if before and arguments.json:
+        result |= {"before": before.model_dump(exclude={"results"}), "comparison": compared(before, entry)}
+    elif before:
+        print("\n".join(lines(before, entry)))
     if arguments.json:
         emit(arguments, result)
     return 0

@@ -4,19 +4,68 @@ from __future__ import annotations
 
 import fnmatch
 import functools
+import json
+import os
+import platform
+import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import Field
 
+import bankside
+from bankside.constraints.core.document import Strict, parse_json, read_text, validate
 from bankside.constraints.core.errors import CheckFailed, ConfigError
+from bankside.constraints.core.workspace import write_files
 
-__all__ = ["run"]
+__all__ = ["Entry", "compared", "entry_of", "keep", "last", "lines", "run"]
+
+_CHECKOUT = Path(bankside.__file__).resolve().parents[1]
+
+#: The history of a checkout. An installed package keeps its history in the working folder.
+HISTORY = (
+    _CHECKOUT / "docs" / "bench-history.jsonl"
+    if (_CHECKOUT / "pyproject.toml").is_file()
+    else Path("bench-history.jsonl")
+)
+
+#: Bytes of a history that are read at most; a whole run has about 6 kB.
+MAX_BYTES = 1 << 24
 
 
-def run(log: Callable[[str], None], pattern: str = "*") -> dict[str, Any]:
-    """Measure and print one line per figure on standard output (``--json``: the same as data).
+class Row(Strict):
+    """A figure. Seconds are better when smaller, rates when larger."""
+
+    benchmark: str
+    what: str
+    value: float = Field(gt=0)
+    unit: str
+
+
+class Machine(Strict):
+    """Where a run was measured."""
+
+    processor: str
+    cores: int = Field(ge=1)
+    python: str
+
+
+class Entry(Strict):
+    """A line of a history: one run of ``bankside bench``."""
+
+    date: str
+    version: str
+    commit: str | None
+    machine: Machine
+    results: list[Row]
+
+
+def run(log: Callable[[str], None], pattern: str = "*", show: Callable[[str], None] = print) -> dict[str, Any]:
+    """Measure the benchmarks with names like ``pattern``. ``show`` gets one line per figure as soon as it is there.
 
     Raises
     ------
@@ -31,8 +80,107 @@ def run(log: Callable[[str], None], pattern: str = "*") -> dict[str, Any]:
         log(f"measuring: {name}")
         for what, value, unit in function():
             rows.append({"benchmark": name, "what": what, "value": value, "unit": unit})
-            print(f"{name:<24} {what:<46} {value:>14,.4g} {unit}", flush=True)
+            show(f"{name:<24} {what:<46} {value:>14,.4g} {unit}")
     return {"schema": 1, "results": rows}
+
+
+def entry_of(results: Sequence[Mapping[str, Any]]) -> Entry:
+    """The line of a history for the ``results`` of :func:`run`, measured here and now."""
+    return Entry(
+        date=datetime.now(UTC).isoformat(timespec="seconds"),
+        version=bankside.__version__,
+        commit=_commit(),
+        machine=Machine(processor=_processor(), cores=os.cpu_count() or 1, python=platform.python_version()),
+        results=[Row(**row) for row in results],
+    )
+
+
+def _commit() -> str | None:
+    """Commit of the checkout; None without git. ``-dirty`` says that files differ from it."""
+    command = ["git", "-C", str(_CHECKOUT), "describe", "--always", "--dirty", "--exclude=*"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True)
+    except OSError:
+        return None
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def _processor() -> str:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        text = ""
+    names = [line.partition(":")[2].strip() for line in text.splitlines() if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def last(path: str | Path) -> Entry:
+    """The last run in a history.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the file can't be read or has no run, or if its last line is no run.
+    """
+    text = read_text(path, "a history of benchmarks", MAX_BYTES)
+    numbered = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    if not numbered:
+        raise ConfigError(f"{path}: no run in it; `bankside bench --keep` adds one")
+    number, line = numbered[-1]
+    where = f"{path}:{number}"
+    return validate(parse_json(line, where, numbered=False), Entry, where)
+
+
+def keep(path: str | Path, entry: Entry | None = None) -> None:
+    """Add ``entry`` to the history ``path``, which is made if it is not there. Without ``entry`` only check the file.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the file is no history, or can't be written.
+    """
+    path = Path(path)
+    before = read_text(path, "a history of benchmarks", MAX_BYTES) if path.exists() else ""
+    if before.strip():
+        last(path)
+        before = before.rstrip("\n") + "\n"
+    if entry is not None:
+        write_files(path.parent, {path.name: f"{before}{json.dumps(entry.model_dump())}\n"})
+
+
+def compared(before: Entry, now: Entry) -> list[dict[str, Any]]:
+    """Figures that both runs have. ``speed`` tells how many times as fast the second run is."""
+    known = {(row.benchmark, row.what, row.unit): row.value for row in before.results}
+    return [
+        {
+            "benchmark": row.benchmark,
+            "what": row.what,
+            "before": was,
+            "now": row.value,
+            "unit": row.unit,
+            "speed": was / row.value if row.unit == "s" else row.value / was,
+        }
+        for row in now.results
+        if (was := known.get((row.benchmark, row.what, row.unit)))
+    ]
+
+
+def lines(before: Entry, now: Entry) -> list[str]:
+    """The comparison for people: one line per figure that both runs have."""
+    head = f"against {before.date}, version {before.version}, commit {before.commit or 'unknown'}"
+    if before.machine != now.machine:
+        one = before.machine
+        head += f"; other machine: {one.processor}, {one.cores} cores, Python {one.python}"
+    rows = compared(before, now)
+    return [
+        head,
+        *(
+            f"{row['benchmark']:<24} {row['what']:<46} {row['before']:>12,.4g} -> {row['now']:>12,.4g} {row['unit']:<11}"
+            f" {row['speed']:6.2f} times as fast"
+            for row in rows
+        ),
+        *([] if rows else ["no figure is in both runs"]),
+    ]
 
 
 def _benchmarks() -> list[tuple[str, Callable[[], Iterable[tuple[str, float, str]]]]]:

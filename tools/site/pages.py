@@ -87,6 +87,13 @@ SECTIONS = {
         "docs/numerics.md": "Numerics",
         "docs/architecture.md": "Architecture",
     },
+    "Decisions": {
+        "docs/decisions/index.md": "Decisions",
+        "docs/decisions/engine-jumps.md": "Jumps of the timing engine",
+        "docs/decisions/record-digests.md": "Digests of records",
+        "docs/decisions/pam-block-table.md": "PAM's block table",
+        "docs/decisions/timing-analysis.md": "Timing analysis and Liberty",
+    },
 }
 
 #: Pages that have another name on the site: the site opens with the README, so the index of the folder makes room.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib.metadata
 import json
 import os
 import re
@@ -15,6 +16,10 @@ import zipfile
 from pathlib import Path
 
 import pytest
+
+import bankside
+from bankside.hardware import packaging
+from bankside.shell.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
@@ -40,15 +45,33 @@ def data_files(folder: Path) -> list[Path]:
 
 @pytest.fixture(scope="module")
 def tree(tmp_path_factory) -> Path:
-    """A copy of the checkout without anything that git would ignore, its links kept."""
+    """A copy of the checkout without anything that git would ignore, its links kept; a repository without tags."""
     source = tmp_path_factory.mktemp("source") / "tree"
     ignore = shutil.ignore_patterns("__pycache__", "*.pyc", "*.egg-info")
     source.mkdir()
     for part in ("bankside", *PARTS):
         shutil.copytree(ROOT / part, source / part, ignore=ignore, symlinks=True)
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE"):
         shutil.copy(ROOT / name, source)
+    if shutil.which("git"):
+        git(source, "init", "-q")
+        git(source, "add", ".")
+        git(source, "commit", "-qm", "tree")
     return source
+
+
+def git(folder: Path, *words: str) -> None:
+    who = (
+        "-c",
+        "user.name=n",
+        "-c",
+        "user.email=e@example.org",
+        "-c",
+        "commit.gpgsign=false",
+        "-c",
+        "tag.gpgsign=false",
+    )
+    subprocess.run(["git", "-C", str(folder), *who, *words], check=True)
 
 
 def build(kind: str, source: Path, out: Path) -> Path:
@@ -56,6 +79,7 @@ def build(kind: str, source: Path, out: Path) -> Path:
         [sys.executable, "-m", "build", f"--{kind}", "--no-isolation", "-o", str(out), str(source)],
         capture_output=True,
         text=True,
+        env={**os.environ, "SETUPTOOLS_SCM_PRETEND_VERSION": bankside.__version__},
     )
     assert done.returncode == 0, done.stderr + done.stdout[-2000:]
     [path] = out.glob("bankside-*")
@@ -158,7 +182,7 @@ def test_wheel_has_every_file(wheel):
     suffixes = {Path(name).suffix for name in names if name.startswith("bankside/")}
     assert suffixes >= {".py", ".yaml", ".json", ".lib", ".j2", ".v", ".sdc"}
     extra = {name.split("/")[0] for name in names}
-    assert extra == {"bankside", f"bankside-{PROJECT['project']['version']}.dist-info"}
+    assert extra == {"bankside", f"bankside-{bankside.__version__}.dist-info"}
     assert not any("test" in Path(name).name for name in names if name.endswith(".py"))
     for name in PROJECT["project"]["license-files"]:
         assert any(file.endswith(f"licenses/{name}") for file in names)
@@ -306,9 +330,52 @@ assert main(["eval", "gpu-only", "--model", "llama-3-70b"]) == 0
 
 
 def test_versions_agree():
-    import bankside
+    """What stands for the version without an installation stands for it without tags too."""
+    assert importlib.metadata.version("bankside") == bankside.__version__
+    assert PROJECT["tool"]["setuptools_scm"]["fallback_version"] == bankside._UNTAGGED
 
-    assert bankside.__version__ == PROJECT["project"]["version"]
+
+@pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
+def test_version_comes_from_tags(tmp_path):
+    """Without git, in a repository without tags, and on a tag."""
+
+    def version() -> str:
+        command = [sys.executable, "-m", "setuptools_scm"]
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("SETUPTOOLS_SCM")}
+        done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    assert version() == bankside._UNTAGGED
+    git(tmp_path, "init", "-q")
+    git(tmp_path, "add", ".")
+    git(tmp_path, "commit", "-qm", "first")
+    assert re.fullmatch(r"0\.1\.1\.dev1\+g[0-9a-f]+", version())
+    git(tmp_path, "tag", "v1.2.3")
+    assert version() == "1.2.3"
+
+
+@pytest.mark.parametrize(
+    "version, release", [("1.2.3", "1.2.3"), ("0.1.1.dev12+g0123456.d20260102", "0.1.1"), ("2.0", "2.0.0")]
+)
+def test_catalogues_of_ip_take_three_numbers(monkeypatch, version, release):
+    monkeypatch.setattr(bankside, "__version__", version, raising=False)
+    assert packaging._release() == release
+
+
+def test_version_of_a_checkout_that_is_not_installed(monkeypatch, capsys):
+    """The command prints it too, and nothing but the command asks for it."""
+
+    def missing(name):
+        raise importlib.metadata.PackageNotFoundError(name)
+
+    monkeypatch.setattr(importlib.metadata, "version", missing)
+    assert bankside.__version__ == "0.1.0"
+    with pytest.raises(SystemExit) as left:
+        main(["--version"])
+    assert left.value.code == 0 and capsys.readouterr().out == "bankside 0.1.0\n"
+    with pytest.raises(AttributeError, match="^module 'bankside' has no attribute 'nothing'$"):
+        bankside.nothing  # noqa: B018
 
 
 def test_locked_requirements_satisfy_the_project():

@@ -279,6 +279,7 @@ def test_record_of_a_configuration_that_is_gone(result, printed, monkeypatch):
 def test_other_tools_and_sources_are_told(result, printed):
     document = json.loads(result.read_text())
     document["tools"]["amaranth"] = "0.4.0"
+    document["tools"]["bankside"] = "0.0.9.dev7+g0123456"  # another commit; its sources decide, not its name
     for one in document["inputs"]:
         if one["name"] == "bankside.studies.step_time:time_step":
             one["sha256"] = "0" * 32

@@ -10,6 +10,7 @@ import sys
 
 import pytest
 
+import bankside
 from bankside.constraints.core.registry import UNITS
 from bankside.shell.cli import COMMANDS, main
 
@@ -295,7 +296,7 @@ def test_help_names_every_command_and_option(cli):
         assert "-h" in options
     assert "(default: hbm3-5.2)" in " ".join(cli("sim", "pam-pu", "--help").out.split())
     assert "--head-dim" in cli("sim", "--help").out and "--head-dim" not in cli("sim", "dpa-dispatcher", "--help").out
-    assert re.fullmatch(r"bankside \d+\.\d+\.\d+\n", cli("--version").out)
+    assert cli("--version").out == f"bankside {bankside.__version__}\n"
 
 
 def test_list_shows_names_and_nothing_else(cli):
@@ -449,13 +450,80 @@ def test_splits_on_the_command_line(capsys, module_records):
         assert main([*asked, wrong]) == 2 and message in capsys.readouterr().err
 
 
-def test_benchmarks_by_name(monkeypatch, capsys):
+@pytest.fixture
+def measured(monkeypatch):
+    """Made-up benchmarks ``one`` (a time) and ``two`` (a rate): the values can be changed."""
     from bankside.studies import benchmark
 
-    rows = {"one": [("a row", 2.0, "s")], "two": [("another", 3.0, "s")]}
-    monkeypatch.setattr(benchmark, "_benchmarks", lambda: [(name, lambda name=name: iter(rows[name])) for name in rows])
-    assert main(["bench", "t*", "--json"]) == 0
+    rows = {"one": ("a row", 2.0, "s"), "two": ("another", 3.0, "results/s")}
+    monkeypatch.setattr(benchmark, "_benchmarks", lambda: [(name, lambda name=name: [rows[name]]) for name in rows])
+    return rows
+
+
+def test_benchmarks_by_name(measured, capsys):
+    assert main(["bench", "t*"]) == 0
     out, err = capsys.readouterr()
     assert "another" in out and "a row" not in out and "measuring: two" in err
     assert main(["bench", "three"]) == 2
     assert capsys.readouterr().err == "bankside: no benchmark is called 'three': one, two\n"
+
+
+def test_benchmarks_as_json_are_json_alone(measured, capsys):
+    assert main(["bench", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["results"] == [
+        {"benchmark": "one", "what": "a row", "value": 2.0, "unit": "s"},
+        {"benchmark": "two", "what": "another", "value": 3.0, "unit": "results/s"},
+    ]
+
+
+def test_history_of_benchmarks(measured, capsys, tmp_path):
+    """Less time and more results are both faster. A comparison is with the last run, and each run is a line."""
+    history = tmp_path / "new" / "history.jsonl"
+    asked = ["bench", "--history", str(history), "--keep"]
+    assert main(asked) == 0 and main(asked) == 0
+    measured.update(one=("a row", 1.0, "s"), two=("another", 12.0, "results/s"))
+    capsys.readouterr()
+    assert main([*asked, "--compare"]) == 0
+    out = capsys.readouterr().out
+    assert re.search(r"^one +a row +2 -> +1 s +2\.00 times as fast$", out, re.MULTILINE)
+    assert re.search(r"^two +another +3 -> +12 results/s +4\.00 times as fast$", out, re.MULTILINE)
+    assert "other machine" not in out
+    kept = [json.loads(line) for line in history.read_text().splitlines()]
+    assert [[row["value"] for row in run["results"]] for run in kept] == [[2.0, 3.0], [2.0, 3.0], [1.0, 12.0]]
+    assert kept[-1]["version"] == bankside.__version__ and kept[-1]["machine"]["cores"] >= 1
+    measured.update(one=("a row", 4.0, "s"), two=("renamed", 1.0, "results/s"))
+    assert main(["bench", "--history", str(history), "--compare", "--json"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert [(row["before"], row["now"], row["speed"]) for row in result["comparison"]] == [(1.0, 4.0, 0.25)]
+    assert result["before"] == {key: value for key, value in kept[-1].items() if key != "results"}
+    assert len(history.read_text().splitlines()) == 3
+    elsewhere = {**kept[-1], "machine": {"processor": "abacus", "cores": 1, "python": "3.99"}}
+    history.write_text(json.dumps(elsewhere))
+    assert main(["bench", "two", "--history", str(history), "--compare"]) == 0
+    out = capsys.readouterr().out
+    assert "other machine: abacus, 1 cores, Python 3.99" in out and "no figure is in both runs" in out
+
+
+@pytest.mark.parametrize(
+    "text, message",
+    [
+        (None, "no such file or directory"),
+        ("\n", "no run in it; `bankside bench --keep` adds one"),
+        ('{"date": "then"}', ":1: missing key 'version'"),
+        ("\nnot JSON\n", ":2: "),
+    ],
+)
+@pytest.mark.parametrize("asked", ["--compare", "--keep"])
+def test_what_is_no_history_is_told(measured, capsys, tmp_path, text, message, asked):
+    """Nothing is written over it."""
+    history = tmp_path / "history.jsonl"
+    if text is not None:
+        history.write_text(text)
+    if asked == "--keep" and not (text or "").strip():
+        pytest.skip("a history may begin here")
+    assert main(["bench", "--history", str(history), asked, "--json"]) == 2
+    out, err = capsys.readouterr()
+    errors = [line for line in err.splitlines() if line.startswith("bankside: ")]
+    assert out == "" and err.splitlines() == errors and len(errors) == 1  # before anything is measured
+    assert str(history) in errors[0] and message in errors[0]
+    assert text is None or history.read_text() == text
