@@ -7,6 +7,7 @@ import os
 from typing import Any, Literal
 
 from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from ...constraints.core.document import Strict, load
 from ...constraints.core.errors import ConfigError, nearest
@@ -44,7 +45,7 @@ class Claim(Strict):
     conditions: str | None
     kind: Literal["config", "derived", "measured-by-paper"]
     bounds: bool = True
-    ours: Ours | None = Field(default=None, exclude=True)
+    ours: SkipJsonSchema[Ours | None] = Field(default=None, exclude=True)
 
     @field_validator("value")
     @classmethod

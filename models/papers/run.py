@@ -94,7 +94,7 @@ class Row:
 
 
 def checks_of(paper: str | Paper) -> Checks:
-    """Checks of a paper by claim, those of its locators too; empty for a name that no installed package has.
+    """Checks of a paper by claim, its locators included; empty for a name that no installed package has.
 
     Raises
     ------
