@@ -6,11 +6,13 @@ import math
 import os
 from typing import Any, Literal
 
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, PrivateAttr, field_validator, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from ...constraints.core.document import Strict, load
 from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.core.workspace import kept
+from .locator import Ours
 from .package import paper_packages
 
 __all__ = ["Claim", "Paper", "load_paper", "paper_names"]
@@ -30,6 +32,8 @@ class Claim(Strict):
         times": the largest value that the paper saw.
     kind : :class:`str`
         ``config`` is a choice of the paper, ``derived`` follows from others, ``measured-by-paper`` is a result.
+    ours : :class:`Ours` or text
+        Where our value stands in data, for a claim without a function that checks it; a text is its ``value``.
     """
 
     id: str = Field(pattern=r"^[a-z0-9][A-Za-z0-9-]*$")
@@ -41,12 +45,24 @@ class Claim(Strict):
     conditions: str | None
     kind: Literal["config", "derived", "measured-by-paper"]
     bounds: bool = True
+    ours: SkipJsonSchema[Ours | None] = Field(default=None, exclude=True)
 
     @field_validator("value")
     @classmethod
     def _check_value(cls, value: Any) -> Any:
         _plain(value)
         return value
+
+    @field_validator("ours", mode="before")
+    @classmethod
+    def _check_ours(cls, ours: Any) -> Any:
+        return {"value": ours} if isinstance(ours, str) else ours
+
+    @model_validator(mode="after")
+    def _check_parts(self) -> Claim:
+        if self.ours is not None:
+            _require_parts(self.value, self.ours.value)
+        return self
 
 
 def _plain(value: Any) -> None:
@@ -62,6 +78,16 @@ def _plain(value: Any) -> None:
         raise ValueError(f"a value must be a number, text, true or false, or a list or mapping of these, not {value!r}")
 
 
+def _require_parts(value: Any, ours: Any, within: str = "ours.value.") -> None:
+    """Raise if ``ours`` has a part that ``value`` lacks."""
+    if isinstance(ours, dict):
+        parts = value if isinstance(value, dict) else {}
+        for key, item in ours.items():
+            if key not in parts:
+                raise ValueError(nearest("part", key, parts, within=within))
+            _require_parts(parts[key], item, f"{within}{key}.")
+
+
 class Paper(Strict):
     """A paper and its claims, each with an id of its own."""
 
@@ -69,6 +95,12 @@ class Paper(Strict):
     title: str = Field(min_length=1)
     published: str | None = None
     claims: list[Claim] = Field(min_length=1)
+    _file: str = PrivateAttr("")
+
+    @property
+    def file(self) -> str:
+        """File that it was read from; its name if it was not read from one."""
+        return self._file or self.name
 
     @model_validator(mode="after")
     def _check(self) -> Paper:
@@ -102,7 +134,7 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     """
     text = os.fspath(paper)
     if text.endswith((".yaml", ".yml")) or os.sep in text:
-        return load(text, Paper, "a file of claims")
+        return _read(text)
     plain = {name.replace("-", ""): name for name in paper_names()}
     name = plain.get(text.replace("-", "").lower())
     if name is None:
@@ -110,10 +142,16 @@ def load_paper(paper: str | os.PathLike[str]) -> Paper:
     return _installed(name)
 
 
+def _read(file: str | os.PathLike[str]) -> Paper:
+    paper = load(file, Paper, "a file of claims")
+    paper._file = os.fspath(file)
+    return paper
+
+
 @kept
 def _installed(name: str) -> Paper:
     file = paper_packages()[name].claims
-    paper = load(file, Paper, "a file of claims")
+    paper = _read(file)
     if paper.name != name:
         raise ConfigError(f"{file}: name must be '{name}' as in the entry point, not '{paper.name}'")
     return paper

@@ -177,13 +177,6 @@ class Evidence:
     def memory(self, name: str) -> Memory:
         return load_memory(name)
 
-    def cycles(self, memory: str, timing: str) -> int:
-        """A named timing of a memory file in clock cycles."""
-        parameters = self.memory(memory).parameters
-        if timing not in parameters:
-            raise NotCheckable(f"{memory} states no {timing}")
-        return parameters[timing]
-
     def record(self, unit: str, preset: str, config: Any, kind: Kind, **workload: Any) -> Record:
         """A measurement of a unit's preset: a synthesis with the built-in library, or a simulation.
 

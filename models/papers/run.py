@@ -12,10 +12,11 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Measurement, Outcome, RecordError
 from ..systems import MissingRecord
 from .category import category
-from .claims import Claim, Paper
+from .claims import Claim, Paper, load_paper
 from .difference import Difference
 from .evidence import Check, Checks, Evidence, Finding, NotCheckable
 from .figures import Figure
+from .locator import LocatorError, located
 from .package import Series, paper_packages
 from .verdict import is_bound, judge
 
@@ -92,10 +93,26 @@ class Row:
         }
 
 
-def checks_of(paper: str) -> Checks:
-    """Checks of a paper by claim; empty if no installed package has checks of the paper."""
-    package = paper_packages().get(paper)
-    return package.checks if package else Checks()
+def checks_of(paper: str | Paper) -> Checks:
+    """Checks of a paper by claim, its locators included; empty for a name that no installed package has.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If a claim has a function and a locator, or for a faulty file of claims.
+    """
+    package = paper_packages().get(paper if isinstance(paper, str) else paper.name)
+    checks = Checks(package.checks if package else None)
+    if isinstance(paper, str):
+        if package is None:
+            return checks
+        paper = load_paper(paper)
+    for claim in paper.claims:
+        if claim.ours is not None:
+            if claim.id in checks:
+                raise ConfigError(f"{paper.file}: claim '{claim.id}' has a check and `ours`; leave out one of them")
+            checks.of(claim.id, by=claim.ours.sources)(located(claim.ours, paper.file))
+    return checks
 
 
 def category_of(claim: Claim, checks: Mapping[str, Check]) -> str:
@@ -134,7 +151,7 @@ def check_claims(
     each : callable
         Called with every row when it is done.
     """
-    known = checks_of(paper.name) if checks is None else Checks(checks)
+    known = checks_of(paper) if checks is None else Checks(checks)
     wanted = list(paper.claims if claims is None else claims)
     rows: dict[str, Row] = {}
     waiting: dict[str, set[Measurement]] = {}  # those that have not ended
@@ -190,7 +207,7 @@ def _row(paper: Paper, claim: Claim, checks: Checks, evidence: Evidence) -> tupl
         difference = differ(evidence, claim.id, finding.ours, result) if differ and result.verdict == "off" else None
     except MissingRecord as missing:
         return without(*_unmeasured(missing, evidence.made)), missing.needs
-    except RecordError:  # a record that can't be trusted is no property of the claim
+    except (RecordError, LocatorError):  # a faulty record or file is no property of the claim
         raise
     except (NotCheckable, ConfigError) as reason:
         return without(str(reason)), ()

@@ -57,9 +57,6 @@ PHASES = {"prefill": range(128, 513, 128), "decoding": range(640, 4097, 128), "e
 #: Positions that stand for the phases where the timing has refresh: their middles.
 MIDDLES = {"prefill": (256,), "decoding": (2304,), "end2end": (256, 2304)}
 
-#: Tokens of a phase.
-TOKENS = {"prefill": 512, "decoding": 3584, "end2end": 4096}
-
 
 @kept
 def gpus() -> MeasuredGpus:

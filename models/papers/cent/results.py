@@ -12,7 +12,7 @@ from ...program import Program
 from ...systems import load_system
 from ...systems.cent import CentSystem, Point
 from ..category import Source
-from ..evidence import Evidence, Finding, NotCheckable
+from ..evidence import Evidence, Finding
 from .area import syntheses
 from .common import CHECKS, GPU_FILE, MODELS, PHASES, PIPELINED, SHARED, geomean, gpus, mean_of, phase, simulated
 from .table import NAMES, Configuration
@@ -433,17 +433,3 @@ def cost(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("cent-die", by=Source.SETTING)
 def die(evidence: Evidence, claim: str) -> Finding:
     return Finding(controller_cost().area_mm2, "parts of the die in cent/cost.yaml", tolerance=0.01)
-
-
-@CHECKS.of("cent-cxlpnm", "cent-attacc-tok", "cent-neupim-tok", "cent-tco-ratio", by=())
-def other_systems(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable(
-        {
-            "cent-cxlpnm": "Nobody published the peak of CXL-PNM's processor, the number of devices and "
-            "the batch. cxl-pnm.yaml has assumptions for them.",
-            "cent-attacc-tok": "Prices of AttAcc's devices, batches and contexts are not published.",
-            "cent-neupim-tok": "Prices, number and split of NeuPIM's devices and the schedule of requests "
-            "are not published. neupims.yaml has assumptions for the system.",
-            "cent-tco-ratio": "Prices of HBM-PIM devices are not published.",
-        }[claim]
-    )

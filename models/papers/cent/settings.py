@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ....constraints.cent.decoder import PRESETS as DECODERS
 from ....constraints.cent.isa import INSTRUCTIONS, PAPER, WORD
-from ....constraints.cent.pnm import PRESETS as PNM
-from ....constraints.cent.riscv import PRESETS as CORES
 from ....constraints.core.errors import ConfigError
 from ...cent.block import BANKS, LANES, LATCHES, ROW
 from ...cent.costs import transfers
@@ -32,32 +29,20 @@ def default() -> CentSystem:
 
 @CHECKS.of(
     "cent-sys-dev",
-    "cent-bank-cap",
-    "cent-gb",
     "cent-pu-mac",
     "cent-pu-acc",
-    "cent-pnm-acc",
-    "cent-pnm-red",
-    "cent-pnm-exp",
-    "cent-pnm-rv",
-    "cent-lanes",
-    "cent-timing",
     "cent-tflops",
-    "cent-bw",
-    "cent-cap",
     "cent-table1-aim",
     "cent-multicast",
-    "cent-switch",
     "cent-dp-share",
     "cent-scale-16gb",
     by=Source.SETTING,
 )
 def hardware(evidence: Evidence, claim: str) -> Finding:
     system = default()
-    spec, memory, p = system.spec, system.memory, system.memory.parameters
-    ns = memory.clock_ps * 1e-3
+    spec, memory = system.spec, system.memory
     units = spec.device.count * CHANNELS * BANKS
-    access_ghz = 1 / (p["nCCDL"] * ns)
+    access_ghz = 1 / (memory.parameters["nCCDL"] * memory.clock_ps * 1e-3)
     flops = 2 * LANES * access_ghz * 1e9
     bank = memory.rows * ROW * 2
     values: dict[str, Any] = {
@@ -67,33 +52,12 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
             "chips_per_device": CHANNELS // 2,
             "channels_per_controller": 2,
         },
-        "cent-bank-cap": {
-            "bank_mb": bank / 2**20,
-            "bank_groups": memory.levels["bank_group"],
-            "banks_per_group": memory.levels["bank"],
-        },
-        "cent-gb": ROW * 2 / 1024,
         "cent-pu-mac": {"lanes": LANES, "ghz": access_ghz, "gflops": flops * 1e-9, "format": "bf16"},
         "cent-pu-acc": LATCHES,
-        "cent-pnm-acc": {"units": spec.pnm.units, "lanes": spec.pnm.lanes},
-        "cent-pnm-red": {"units": spec.pnm.units, "inputs": spec.pnm.lanes},
-        "cent-pnm-exp": {"units": spec.pnm.units, "lanes": spec.pnm.lanes, "taylor_order": PNM["cent-taylor"].order},
-        "cent-pnm-rv": spec.pnm.cores,
-        "cent-lanes": {"host": None, "device": spec.link.lanes},
-        "cent-timing": {
-            "tRCDRD": p["nRCDRD"] * ns,
-            "tRAS": p["nRAS"] * ns,
-            "tCL": p["nCL"] * ns,
-            "tRCDWR": p["nRCDWR"] * ns,
-            "tCCDS": p["nCCDS"] * ns,
-            "tRP": p["nRP"] * ns,
-        },
         "cent-tflops": {
             "pim": units * flops / 2**10 * 1e-9,
             "pnm": 3 * spec.pnm.units * spec.pnm.lanes * spec.pnm.clock_ghz * spec.device.count / 2**10,
         },
-        "cent-bw": units * LANES * 2 * access_ghz / 2**10,
-        "cent-cap": units * bank / GIB,
         "cent-table1-aim": {
             "mem_units": f"{CHANNELS} channels",
             "ext_tbs": None,
@@ -107,44 +71,28 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
             "bandwidth_factor": 0.5 if spec.link.multicast else 1.0,
             "latency_factor": 2 if spec.link.multicast else 1,
         },
-        "cent-switch": {"lanes": spec.link.switch_lanes, "ports": None},
         "cent-dp-share": "bf16",
         "cent-scale-16gb": 2 * units * bank / GIB,
     }
-    why = {
-        "cent-tflops": "The paper's prefix is 1024.",
-        "cent-bw": "The paper's prefix is 1024.",
-        "cent-pnm-exp": "The order is the one of the preset cent-taylor; the default is within 1 ulp.",
-    }.get(claim, "")
+    why = "The paper's prefix is 1024." if claim == "cent-tflops" else ""
     return Finding(values[claim], "cent.yaml and gddr6-aim", why, tolerance=0.01)
 
 
-@CHECKS.of("cent-sb", "cent-ib", "cent-rv-ib", "cent-dvcount", "cent-isa", by=Source.SETTING)
-def units(evidence: Evidence, claim: str) -> Finding:
-    """Sizes of the generated units, presets ``cent``, and instructions. Arithmetic ones come first, then transfers."""
-    pnm, names = PNM["cent"], [one.mnemonic for one in INSTRUCTIONS.values() if one.source == PAPER]
+@CHECKS.of("cent-dvcount", "cent-isa", by=Source.SETTING)
+def instructions(evidence: Evidence, claim: str) -> Finding:
+    """Words and instructions. Arithmetic ones come first, then transfers."""
+    names = [one.mnemonic for one in INSTRUCTIONS.values() if one.source == PAPER]
     transfers_from = names.index("SEND_CXL")
     values: dict[str, Any] = {
-        "cent-sb": {
-            "kb": pnm.gpr_bytes / 1024,
-            "slots": pnm.registers,
-            "slot_bits": 8 * pnm.gpr_bytes // pnm.registers,
-        },
-        "cent-ib": DECODERS["cent"].buffer_bytes / 2**20,
-        "cent-rv-ib": CORES["cent"].memory_bytes / 1024,
         "cent-dvcount": WORD.widths["DV"],
         "cent-isa": {"arithmetic": names[:transfers_from], "movement": names[transfers_from:]},
     }
     return Finding(values[claim], "presets cent of the units, words of cent_isa.py")
 
 
-@CHECKS.of(
-    "cent-pp-xfer", "cent-tp-xfer", "cent-hybrid-ex", "cent-batch", "cent-devs", "cent-workload", by=Source.SETTING
-)
+@CHECKS.of("cent-tp-xfer", "cent-hybrid-ex", "cent-batch", "cent-devs", "cent-workload", by=Source.SETTING)
 def mapping(evidence: Evidence, claim: str) -> Finding:
     model = load_model("llama-2-70b")
-    if claim == "cent-pp-xfer":
-        return Finding(2 * model.hidden_size / 1024, "hidden size of Llama-2-70B")
     if claim == "cent-tp-xfer":
         link = default().spec.link
         paper, full = (
@@ -202,44 +150,25 @@ def rules(evidence: Evidence, claim: str) -> Finding:
     )
 
 
-@CHECKS.of("cent-elec", "cent-cost-parts", "cent-wafer", "cent-nre", "cent-pkg", "cent-gpuprice", by=Source.SETTING)
+@CHECKS.of("cent-cost-parts", by=Source.SETTING)
 def prices(evidence: Evidence, claim: str) -> Finding:
-    costs = load_costs()
-    price = system_usd(32, 512)
-    values: dict[str, Any] = {
-        "cent-elec": costs.operation.usd_per_kwh,
-        "cent-cost-parts": {
+    costs, price = load_costs().system, system_usd(32, 512)
+    return Finding(
+        {
             "host_cpu": price["host"],
             "gddr6_pim": price["memory"],
             "cxl_controllers": price["controllers"],
             "switch": price["switch"],
-            "gpus": costs.system.gpus * costs.system.gpu_usd,
+            "gpus": costs.gpus * costs.gpu_usd,
         },
-        "cent-wafer": {"usd": costs.controller.wafer_usd, "defects_per_mm2": costs.controller.defects_per_mm2},
-        "cent-nre": costs.nre.volume,
-        "cent-pkg": 100 * costs.controller.package_share,
-        "cent-gpuprice": costs.system.gpu_usd,
-    }
-    why = "" if claim != "cent-cost-parts" else f"A controller costs {controller_cost().usd:.2f} $."
-    return Finding(values[claim], "cent/cost.yaml", why, tolerance=0.001)
-
-
-@CHECKS.of("cent-pwr-mc", "cent-pwr-rv", "cent-mac-cur", by=Source.SETTING)
-def power(evidence: Evidence, claim: str) -> Finding:
-    energy, memory = default().spec.energy, default().memory
-    if claim == "cent-mac-cur":
-        # A read takes 1.25 ns at its current, a product of all banks 1 ns at its own.
-        ratio = memory.commands["MAC16"].energy_pj["cell"] / (memory.commands["RD"].energy_pj["cell"] / 1.25)
-        return Finding(ratio, "gddr6-aim")
-    if claim == "cent-pwr-rv":
-        return Finding(
-            energy.core_mw,
-            "cent.yaml: a core at work, as in the authors' scripts",
-            "The paper states 250 mW a core in section 6 and 190 mW for eight in Table 5.",
-        )
-    return Finding(
-        energy.controller_request_mw + energy.controller_command_mw,
-        "cent.yaml: accesses and commands of one clock",
-        "The authors' scripts charge 267.7 mW for accesses and 381.0 mW for commands, halved.",
-        tolerance=0.05,
+        "cent/cost.yaml",
+        f"A controller costs {controller_cost().usd:.2f} $.",
+        tolerance=0.001,
     )
+
+
+@CHECKS.of("cent-mac-cur", by=Source.SETTING)
+def power(evidence: Evidence, claim: str) -> Finding:
+    """A read takes 1.25 ns at its current, a product of all banks 1 ns at its own."""
+    commands = default().memory.commands
+    return Finding(commands["MAC16"].energy_pj["cell"] / (commands["RD"].energy_pj["cell"] / 1.25), "gddr6-aim")

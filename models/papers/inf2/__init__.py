@@ -3,11 +3,11 @@
 from pathlib import Path
 
 from ..package import PaperPackage
-from . import differences, results, settings, unchecked
+from . import differences, results, settings
 from .common import CHECKS
 from .figures import FIGURES
 from .series import SERIES
 
-__all__ = ["PAPER", "differences", "results", "settings", "unchecked"]
+__all__ = ["PAPER", "differences", "results", "settings"]
 
 PAPER = PaperPackage(Path(__file__).with_name("claims.yaml"), checks=CHECKS, figures=FIGURES, series=SERIES)

@@ -23,31 +23,13 @@ def pcie(edge: LinkEdge) -> str:
     return f"PCIe{edge.generation}.0x{edge.lanes}"
 
 
-@CHECKS.of(
-    "inf2-hw-csd",
-    "inf2-hw-dram",
-    "inf2-hw-link",
-    "inf2-hw-exp",
-    "inf2-hw-gpu",
-    "inf2-c",
-    "inf2-gran",
-    "inf2-batch",
-    "inf2-dsmain",
-    "inf2-intbw",
-    by=Source.SETTING,
-)
+@CHECKS.of("inf2-hw-dram", "inf2-hw-link", "inf2-hw-exp", "inf2-batch", "inf2-dsmain", "inf2-intbw", by=Source.SETTING)
 def hardware(evidence: Evidence, claim: str) -> Finding:
-    found, gpus = system(), {"A100": "gpu-a100-pcie", "H100": "gpu-h100-pcie"}
-    spec, edges = found.own, found.links.edges
+    found = system()
+    edges = found.links.edges
     if claim == "inf2-intbw":
         return Finding(
             len(found.drives) * edges["flash"].bytes_per_s * 1e-9, "links of inf2, to all flashes", tolerance=0.01
-        )
-    if claim == "inf2-hw-csd":
-        return Finding(
-            {"count": len(found.drives), "tb_each": found.drive_bytes * 1e-12},
-            "inf2 and nvme-smartssd",
-            tolerance=0.001,
         )
     if claim == "inf2-dsmain":
         names = ("inf2", "flexgen", "deepspeed-zero", "accelerate")
@@ -61,66 +43,17 @@ def hardware(evidence: Evidence, claim: str) -> Finding:
             "type": pcie(edges["pair"]),
             "csd_per_link": edges["drive"].count,
         },
-        "inf2-hw-gpu": {
-            key: stacks.stacks_per_gpu * stacks.stack_gib
-            for key, name in gpus.items()
-            for stacks in [load_system(name).description.spec.memory]
-        },
-        "inf2-c": spec.writeback.interval,
-        "inf2-gran": {
-            "entry_bytes": load_model("opt-30b").head_dim * load_model("opt-30b").dtype_bytes,
-            "direct_io_bytes": spec.writeback.granularity_bytes,
-        },
-        "inf2-batch": {"batch": BATCH, "output": OUTPUT, "host_gb": spec.server.memory_gb},
+        "inf2-batch": {"batch": BATCH, "output": OUTPUT, "host_gb": found.own.server.memory_gb},
     }
     return Finding(values[claim], "file of inf2")
 
 
-@CHECKS.of("inf2-cost", "inf2-power", by=Source.SETTING)
-def prices(evidence: Evidence, claim: str) -> Finding:
-    spec, plain = system().own, load_system("flexgen").description.spec.prices
-    if claim == "inf2-power":
-        return Finding(
-            {"per_fpga_w": spec.attention.power_w, "sixteen_w": system().steady_w["accelerators"]},
-            "file of inf2",
-            "The power of an accelerator is an input.",
-            tolerance=0.001,
-        )
-    gpus = {name: load_system(f"gpu-{name}-pcie").description.spec.gpu.name for name in ("a100", "h100")}
-    return Finding(
-        {
-            **{name: spec.prices.gpu_usd[gpu] for name, gpu in gpus.items()},
-            "server": spec.prices.server_usd,
-            "expansion": spec.prices.expansion_usd,
-            "ssd": plain.drive_usd,
-            "csd": spec.prices.drive_usd,
-            "csd_other_text": None,
-        },
-        "files of inf2 and flexgen",
-        "The paper has two prices of a computational drive; its total of 98,400 has 2,400.",
-    )
-
-
-@CHECKS.of("inf2-gemv", "inf2-gemv-blk", "inf2-tile", by=Source.SETTING)
-def engine(evidence: Evidence, claim: str) -> Finding:
-    config = system().accelerator.unit.config.gemv
-    values = {
-        "inf2-gemv": config.lanes,
-        "inf2-gemv-blk": config.blocks,
-        "inf2-tile": {"rows": config.lanes, "cols": config.lanes},
-    }
-    return Finding(values[claim], f"inf2-accelerator {system().own.attention.accelerator}")
-
-
-@CHECKS.of("inf2-soft-load", "inf2-soft-mask", "inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass", by=Source.SETTING)
+@CHECKS.of("inf2-soft-red", "inf2-soft-fp16", "inf2-soft-pass", by=Source.SETTING)
 def softmax(evidence: Evidence, claim: str) -> Finding:
     config = system().accelerator.unit.config.softmax
-    group, rule = config.lanes // config.groups, config.rule
     values: dict[str, Any] = {
-        "inf2-soft-load": {"per_cycle": config.lanes, "buffers": config.groups, "group": group},
-        "inf2-soft-mask": config.mask_value,
-        "inf2-soft-red": f"{config.groups} units of {group}, then {config.groups.bit_length() - 1}-step tree",
-        "inf2-soft-fp16": rule.acc.name.upper(),
+        "inf2-soft-red": f"{config.groups} units of {config.lanes // config.groups}, then {config.groups.bit_length() - 1}-step tree",
+        "inf2-soft-fp16": config.rule.acc.name.upper(),
         "inf2-soft-pass": 2 + config.divides,  # the largest score; weights and their sum; quotients
     }
     return Finding(values[claim], f"inf2-accelerator {system().own.attention.accelerator}")

@@ -6,7 +6,7 @@ from ....constraints.aim.channel import PRESETS as CHANNELS
 from ....constraints.lolpim.dispatcher import PRESETS as DISPATCHERS
 from ...cost import buffer_cost, unit_area
 from ..category import Source
-from ..evidence import Evidence, Finding, NotCheckable
+from ..evidence import Evidence, Finding
 from .common import CHECKS, system_of
 
 #: Area of an AiM chip, in mm2, as section 7.2 cites it; shares are of it.
@@ -66,13 +66,4 @@ def ping_pong(evidence: Evidence, claim: str) -> Finding:
         f"{100 * (gates[1] / gates[0] - 1):.1f} %. The large cells of SAED32 make the difference. Our channel "
         "includes activation functions and element-wise multipliers.",
         tolerance=0.25,
-    )
-
-
-@CHECKS.of("lolpim-area-aim", "lolpim-area-base", by=())
-def not_modelled(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable(
-        "The area of a DRAM die's banks can't be computed from logic."
-        if claim == "lolpim-area-aim"
-        else "Our nodes consist of modules with a hub and 16 channels. Cards with two hubs are not modelled."
     )

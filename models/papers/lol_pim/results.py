@@ -13,9 +13,6 @@ from .common import CHECKS, TECHNIQUES, baseline, decoded, most_tensor, sized_sp
 #: Model and nodes of the rows of Table 8.
 TABLE_8 = {"lolpim-t7b": ("qwen1.5-7b", 4), "lolpim-t14b": ("qwen1.5-14b", 5), "lolpim-t72b": ("qwen1.5-72b", 16)}
 
-#: Scores by task, Table 9.
-TABLE_9 = ("lolpim-table9-musique", "lolpim-table9-qmsum", "lolpim-table9-hotpot")
-
 #: Mean input of Musique, as Table 2 has it.
 CONTEXT = 16362
 
@@ -47,13 +44,6 @@ def table_8(evidence: Evidence, claim: str) -> Finding:
         f"parallelism, {widest.parallelism[0]} x {widest.parallelism[1]}, the PIM decodes "
         f"{widest.tokens_per_s:.0f} tokens/s.",
         tolerance=0.25,
-    )
-
-
-@CHECKS.of("lolpim-util-formula", by=())
-def formula(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable(
-        "The claim compares figures of the paper with each other. The checks of Table 8 apply the formula to our rates."
     )
 
 
@@ -197,11 +187,4 @@ def hybrid_gap(evidence: Evidence, claim: str) -> Finding:
         f"1024 GB, Musique: {told}",
         "An all-reduce of our GPUs takes microseconds. The standalone system has twice the room for keys and "
         "values, which gives larger batches.",
-    )
-
-
-@CHECKS.of("lolpim-acc-drop", "lolpim-acc-mistral", "lolpim-acc-qwen", *TABLE_9, "lolpim-motsec3", by=())
-def needs_more(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable(
-        "The check needs the GPUs of that study." if claim == "lolpim-motsec3" else "The check needs the trained model."
     )

@@ -23,51 +23,17 @@ from ..category import Source
 from ..evidence import Evidence, Finding, NotCheckable
 from .common import CHECKS, MODELS, system_of
 
-GIB = 1 << 30
 
-
-@CHECKS.of(
-    "lolpim-hw-mod",
-    "lolpim-hw-freq",
-    "lolpim-hw-if",
-    "lolpim-hw-gpr",
-    "lolpim-net",
-    "lolpim-sys-16",
-    "lolpim-hw-mem",
-    "lolpim-hw-ch",
-    "lolpim-hw-pu",
-    "lolpim-hw-gb",
-    "lolpim-hw-dot",
-    "lolpim-spec-pim",
-    "lolpim-spec-ext",
-    "lolpim-hw-outreg",
-    by=Source.SETTING,
-)
+@CHECKS.of("lolpim-hw-pu", "lolpim-hw-dot", "lolpim-spec-pim", "lolpim-hw-outreg", by=Source.SETTING)
 def module(evidence: Evidence, claim: str) -> Finding:
     system = system_of(evidence, "lol-pim")
     spec, one, memory = system.spec, system.module, system.memory
-    external = memory.channel_bytes_per_s * one.channels * 1e-9
     # A column access of all units every nCCDL cycles.
     per_s = 1e12 / (memory.parameters["nCCDL"] * memory.clock_ps)
     unit_gflops = 2 * one.lanes * per_s * 1e-9
     units = one.units * spec.node.modules
     values: dict[str, tuple[Any, str]] = {
-        "lolpim-hw-mod": (
-            {"modules": spec.node.modules, "aim_controllers_per_module": one.channels},
-            "one controller per channel",
-        ),
-        "lolpim-hw-freq": (per_s * 1e-9, "gddr6-aim: a column access every nCCDL"),
-        "lolpim-hw-if": (spec.module.interface_gb_s, "lol-pim"),
-        "lolpim-hw-gpr": (system.unit.hub.config.gpr_bytes / 1024, "unit pim-hub, as configured in lol-pim"),
-        "lolpim-net": (spec.node.link_gb_s, "lol-pim"),
-        "lolpim-sys-16": (system.modules * one.bytes / GIB, "lol-pim: rows of all banks, GiB"),
-        "lolpim-hw-mem": (external, "gddr6-aim, 16 channels"),
-        "lolpim-hw-ch": (
-            {"channels_per_module": one.channels, "banks_per_channel": one.banks, "page_kb": one.row * 2 / 1024},
-            "lol-pim and gddr6-aim",
-        ),
         "lolpim-hw-pu": (unit_gflops, "16 lanes at a column access every nCCDL"),
-        "lolpim-hw-gb": (one.row * 2 / 1024, "one row of elements"),
         "lolpim-hw-dot": (one.lanes, "lol-pim"),
         "lolpim-hw-outreg": (
             {"registers": 2 if spec.features.ping_pong else 1, "bytes_each": 2},
@@ -77,11 +43,9 @@ def module(evidence: Evidence, claim: str) -> Finding:
             {"tflops": units * unit_gflops * 1e-3, "internal_tbs": units * one.lanes * 2 * per_s * 1e-12},
             "2048 units of a node",
         ),
-        "lolpim-spec-ext": (external * spec.node.modules, "8 modules of a node"),
     }
     value, basis = values[claim]
-    why = "" if claim != "lolpim-hw-ch" else "Chips are not part of the model."
-    return Finding(value, basis, why, tolerance=0.01)
+    return Finding(value, basis, tolerance=0.01)
 
 
 @CHECKS.of("lolpim-hw-epu", by=Source.RUN)
@@ -94,51 +58,6 @@ def hub(evidence: Evidence, claim: str) -> Finding:
         [name for operator, name in needed.items() if operator in found],
         "the hub's operators in the execution table of qwen1.5-7b",
         "The hub computes rotary positions as products and sums.",
-    )
-
-
-@CHECKS.of("lolpim-hw-cmdbuf", "lolpim-hw-mapbuf", "lolpim-hw-dispbuf", by=Source.SETTING)
-def dispatcher_buffers(evidence: Evidence, claim: str) -> Finding:
-    config = DpaDispatcherConfig()
-    commands, table = config.command_bytes / 1024, config.table_entries * config.entry_bits / 8 / 1024
-    value: Any = {
-        "lolpim-hw-cmdbuf": commands,
-        "lolpim-hw-mapbuf": table,
-        "lolpim-hw-dispbuf": {"max_kb": commands + table},
-    }[claim]
-    return Finding(value, "unit dpa-dispatcher")
-
-
-@CHECKS.of("lolpim-spec-a100", "lolpim-spec-gddr", "lolpim-base-16gpu", by=Source.SETTING)
-def gpus(evidence: Evidence, claim: str) -> Finding:
-    spec = system_of(evidence, "gpu-gddr" if claim == "lolpim-spec-gddr" else "gpu-hbm").spec
-    if claim == "lolpim-base-16gpu":
-        return Finding(spec.gpu.count, "gpu-hbm")
-    return Finding(
-        {
-            "tflops": spec.gpu.peak_tflops,
-            "gb": spec.memory.stacks_per_gpu * spec.memory.stack_gib,
-            "gbs": spec.gpu.bandwidth_gb_s,
-        },
-        "gpu-gddr" if claim == "lolpim-spec-gddr" else "gpu-hbm",
-        "The model has no GPU clock."
-        + ("" if claim == "lolpim-spec-gddr" else " No A100 has this bandwidth (80 GB: 2039 GB/s)."),
-    )
-
-
-@CHECKS.of("lolpim-hybrid", by=Source.SETTING)
-def hybrid(evidence: Evidence, claim: str) -> Finding:
-    nodes = [system_of(evidence, name) for name in ("gpu-lol-pim", "lol-pim")]
-    return Finding(nodes[0].pim.node.nodes / nodes[1].spec.node.nodes, "nodes of gpu-lol-pim and lol-pim")
-
-
-@CHECKS.of("lolpim-models", by=Source.SETTING)
-def models(evidence: Evidence, claim: str) -> Finding:
-    shapes = {size: load_model(f"qwen1.5-{size.lower()}") for size in ("1.8B", "7B", "14B", "72B")}
-    return Finding(
-        {size: [s.layers, s.heads, s.head_dim] for size, s in shapes.items()},
-        "shapes of Qwen1.5",
-        "The model card of the 1.8B model gives 2048 / 16 = 128 elements per head; the table gives 64.",
     )
 
 

@@ -170,13 +170,6 @@ def older_process(evidence: Evidence, claim: str) -> Finding:
     )
 
 
-@CHECKS.of("pam-area-dense", by=Source.SETTING)
-def density(evidence: Evidence, claim: str) -> Finding:
-    return Finding(
-        budget(evidence).density_penalty, "density_penalty of pam-hbm-only, which adopts the paper's assumption"
-    )
-
-
 @CHECKS.of("pam-area-ssd", by=Source.RECORD)
 def controller(evidence: Evidence, claim: str) -> Finding:
     area = composed(evidence, "ssd", 64, 8)
@@ -228,15 +221,6 @@ def interface_share(evidence: Evidence, claim: str) -> Finding:
         basis("ssd", False) + f", {INTERFACES['hbm'][1]} channels, divided by {die:.1f} mm2",
         f"The logic die is assumed to be as large as the DRAM die. {INTERFACE_WHY} {band('ssd')}",
         AREA,
-    )
-
-
-@CHECKS.of("pam-area-if-ddr", "pam-area-if-ssd", by=())
-def interface_share_of_another_die(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable(
-        "The paper gives the area of a DIMM's central buffer only through this percentage."
-        if claim.endswith("ddr")
-        else "The area of the controller follows only from the paper's percentages, which contradict each other."
     )
 
 

@@ -40,21 +40,6 @@ def devices(evidence: Evidence, name: str) -> int:
     return tier(evidence, name).devices_per_gpu * system_of(evidence, "gpu-only").spec.gpu.count
 
 
-@CHECKS.of("pam-sys-ddr", by=Source.SETTING)
-def ddr_capacity(evidence: Evidence, claim: str) -> Finding:
-    return Finding(
-        devices(evidence, "ddr") * memory_bytes(evidence, "ddr") / GIB, "DIMMs of pam x capacity of ddr4-3200, GiB"
-    )
-
-
-@CHECKS.of("pam-ddr-dev", by=Source.SETTING)
-def dimms(evidence: Evidence, claim: str) -> Finding:
-    return Finding(
-        {"count": devices(evidence, "ddr"), "gb_each": memory_bytes(evidence, "ddr") / GIB},
-        "DIMMs of pam, capacity of ddr4-3200, GiB",
-    )
-
-
 @CHECKS.of("pam-sys-ssd", by=Source.SETTING)
 def ssd_capacity(evidence: Evidence, claim: str) -> Finding:
     spec = spec_of(evidence, "vllm-offload", OffloadSystemSpec)
@@ -75,22 +60,6 @@ def ssd_capacity(evidence: Evidence, claim: str) -> Finding:
     )
 
 
-@CHECKS.of("pam-ssd-ch", by=Source.SETTING)
-def channels_of_an_ssd(evidence: Evidence, claim: str) -> Finding:
-    return Finding(tier(evidence, "ssd").channels_per_device, "SSD tier of pam")
-
-
-@CHECKS.of("pam-pu-ssd-count", by=Source.SETTING)
-def units_of_an_ssd(evidence: Evidence, claim: str) -> Finding:
-    return Finding(tier(evidence, "ssd").units_per_device, "SSD tier of pam")
-
-
-@CHECKS.of("pam-ru-hbm-logic", "pam-ru-ddr-buf", "pam-ru-ssd", by=Source.SETTING)
-def reduction_units_of_a_device(evidence: Evidence, claim: str) -> Finding:
-    name = claim.split("-")[2]
-    return Finding(tier(evidence, name).device_reduction_units, f"{name.upper()} tier of pam")
-
-
 @CHECKS.of("pam-ssd-ifc", by=Source.SETTING)
 def units_in_the_controller(evidence: Evidence, claim: str) -> Finding:
     """The system file counts the SSD's units per drive, and no command of a die feeds a unit beside it."""
@@ -99,11 +68,6 @@ def units_in_the_controller(evidence: Evidence, claim: str) -> Finding:
         tier(evidence, "ssd").units_per_device is not None and not near,
         "the SSD tier of pam counts units per drive; flash-nand has no command for a unit at a die",
     )
-
-
-@CHECKS.of("pam-lambda", by=Source.SETTING)
-def decay(evidence: Evidence, claim: str) -> Finding:
-    return Finding(pam(evidence).scheduling.decay, "scheduling.decay of pam")
 
 
 @CHECKS.of("pam-sys-mgmt", by=Source.SETTING)

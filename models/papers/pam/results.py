@@ -11,7 +11,7 @@ from ...llm import load_model
 from ...serving.steady import SteadyState
 from ...systems.results import Evaluation
 from ..category import Source
-from ..evidence import Evidence, Finding, NotCheckable
+from ..evidence import Evidence, Finding
 from .area import reducer
 from .common import CHECKS, MEMORY, config_of, system_of
 from .runs import (
@@ -35,10 +35,6 @@ GIB = 1 << 30
 
 #: Largest difference of a system's speed or energy that counts as ``within``.
 MODEL = 0.25
-
-
-def named(function: Any, *names: str) -> dict[str, float]:
-    return {name: function(name) for name in names}
 
 
 # Throughput ------------------------------------------------------------------------------------------------------------
@@ -643,16 +639,4 @@ def motivation(evidence: Evidence, claim: str) -> Finding:
         },
         f"vllm-offload, {batch} requests of LLaMA3-70B at {LONGEST} tokens",
         "Memory here is KV and weights. Shorter contexts or smaller batches give lower percentages.",
-    )
-
-
-@CHECKS.of("pam-sys-rdma", by=Source.SETTING)
-def network(evidence: Evidence, claim: str) -> Finding:
-    spec = system_of(evidence, "gpu-only").spec
-    rdma = getattr(spec, "network", None)
-    if rdma is None:
-        raise NotCheckable("The check needs several nodes; the systems here have one node each.")
-    return Finding(
-        {"links": spec.gpu.count, "gbps_each": 8 * rdma.gb_s_per_gpu},
-        "network of gpu-only: one link for each GPU of a node",
     )

@@ -7,34 +7,12 @@ import numpy as np
 from ...llm import load_model
 from ..category import Source
 from ..evidence import Evidence, Finding
-from .common import CHECKS, config_of, system_of
+from .common import CHECKS, config_of
 
 #: Language models by the names of the claims.
 MODELS = {"qwen2.5-32b": "qwen2.5-32b", "llama3-70b": "llama-3-70b", "opt-175b": "opt-175b"}
 
 GIB = 1 << 30
-
-
-@CHECKS.of("pam-sys-gpu", by=Source.SETTING)
-def gpus(evidence: Evidence, claim: str) -> Finding:
-    spec = system_of(evidence, "gpu-only").spec
-    return Finding(
-        {"gpus": spec.gpu.count, "gb_each": spec.memory.stacks_per_gpu * spec.memory.stack_gib}, "gpu-only, GiB"
-    )
-
-
-@CHECKS.of("pam-sys-par", by=Source.SETTING)
-def parallelism(evidence: Evidence, claim: str) -> Finding:
-    system = system_of(evidence, "pam-hbm-only")
-    return Finding({"tp": system.tp, "pp": system.pp}, "pam-hbm-only")
-
-
-@CHECKS.of("pam-pu-power", by=Source.SETTING)
-def unit_power(evidence: Evidence, claim: str) -> Finding:
-    return Finding(
-        system_of(evidence, "pam-hbm-only").pim.energy.unit_power_ratio,
-        "unit_power_ratio of pam-hbm-only, which adopts the paper's assumption",
-    )
 
 
 @CHECKS.of("pam-models", by=Source.SETTING)

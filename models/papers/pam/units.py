@@ -6,9 +6,9 @@ import re
 
 from ...cost import process_clock
 from ..category import Source
-from ..evidence import Evidence, Finding, NotCheckable
+from ..evidence import Evidence, Finding
 from .area import INTERFACE, INTERFACE_PRESETS, reducer
-from .common import CHECKS, MEMORY, PU, config_of
+from .common import CHECKS, PU, config_of
 
 UNIT = "pam-pu"
 
@@ -23,15 +23,6 @@ def width(evidence: Evidence, claim: str) -> Finding:
     return Finding(
         {"bits": ports["kv__payload"], "mul": config.lanes, "add": lanes},
         "width of the port kv, lanes of the preset, accumulators in its Verilog",
-    )
-
-
-@CHECKS.of("pam-pu-hbm-buf", "pam-pu-ddr-buf", "pam-pu-ssd-buf", by=Source.SETTING)
-def buffer(evidence: Evidence, claim: str) -> Finding:
-    config = config_of(claim.split("-")[2])
-    return Finding(
-        config.query_bytes + config.score_bytes + config.output_bytes,
-        "bytes of query, scores and output in the preset's buffer",
     )
 
 
@@ -74,32 +65,6 @@ def clock(evidence: Evidence, claim: str) -> Finding:
     )
 
 
-@CHECKS.of("pam-ru-content", by=Source.SETTING)
-def reduction_unit(evidence: Evidence, claim: str) -> Finding:
-    config = reducer("hbm")
-    return Finding(
-        {
-            "mul_lanes": config.lanes,
-            "exp_fp16": config.exponential_units,
-            "scratch_bytes": config.scratch_bytes,
-            "comparator": None,
-            "log": None,
-        },
-        "preset pam-hbm of pam-ru",
-        "The generator builds a comparator and a logarithm unit; this check does not count them.",
-    )
-
-
-@CHECKS.of("pam-ru-hbm-bg", "pam-ru-ddr-bg", by=Source.SETTING)
-def reduction_units_of_a_group(evidence: Evidence, claim: str) -> Finding:
-    tier = claim.split("-")[2]
-    banks = evidence.memory(MEMORY[tier]).levels["bank"]
-    return Finding(
-        {"per_bank_group": banks / reducer(tier).sources},
-        f"{banks} units of a bank group divided by the {reducer(tier).sources} streams of a reduction unit",
-    )
-
-
 @CHECKS.of("pam-ru-pipe", by=Source.RECORD)
 def overlap(evidence: Evidence, claim: str) -> Finding:
     """A reduction unit merges partial results faster than its four units produce them, with random stalls too."""
@@ -127,34 +92,3 @@ def interface_latency(evidence: Evidence, claim: str) -> Finding:
         + ". The paper measured a CPU copy that takes more than 500 ms for about a megabyte. Our model "
         "assumes a much faster copy, at a tenth of the memories' rates.",
     )
-
-
-@CHECKS.of("pam-if-cpu", "pam-if-cpubw", by=())
-def processor(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable(
-        "The check needs a host whose address hashing can be switched off. Our model of the CPU copy adopts "
-        "the paper's figure."
-    )
-
-
-@CHECKS.of("pam-area-count", by=Source.SETTING)
-def units_of_a_die(evidence: Evidence, claim: str) -> Finding:
-    memory = evidence.memory(MEMORY["hbm"])
-    return Finding(
-        {"pu": memory.banks, "ru": memory.banks // memory.levels["bank"]},
-        "a die holds one channel of hbm3-5.2: one unit per bank, one reduction unit per bank group",
-    )
-
-
-@CHECKS.of("pam-area-ddr-count", by=Source.SETTING)
-def units_of_a_chip(evidence: Evidence, claim: str) -> Finding:
-    levels = evidence.memory(MEMORY["ddr"]).levels
-    return Finding(
-        {"pu": levels["bank_group"] * levels["bank"], "ru": levels["bank_group"]},
-        "banks and bank groups of a chip of ddr4-3200",
-    )
-
-
-@CHECKS.of("pam-simtools", by=())
-def tools(evidence: Evidence, claim: str) -> Finding:
-    raise NotCheckable("The claim names the paper's own tools. This project uses its own models instead.")

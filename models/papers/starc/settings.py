@@ -13,22 +13,10 @@ from ..evidence import Evidence, Finding, NotCheckable
 from .common import BUDGET, CHECKS, DECODES, PREFILL, run, system
 
 
-@CHECKS.of("starc-banks", "starc-access", "starc-gu", "starc-sys", by=Source.SETTING)
+@CHECKS.of("starc-access", "starc-gu", "starc-sys", by=Source.SETTING)
 def platform(evidence: Evidence, claim: str) -> Finding:
     found = system()
     memory, spec = load_memory(found.pim.memory), found.pim
-    levels = memory.levels
-    if claim == "starc-banks":
-        return Finding(
-            {
-                "banks": memory.banks,
-                "ranks": levels["rank"],
-                "pch": levels["pseudo_channel"],
-                "bg": levels["bank_group"],
-                "bank": levels["bank"],
-            },
-            memory.name,
-        )
     if claim == "starc-access":
         layer = AttentionLayer(PREFILL, 1, wide=found.wide, memory=memory)
         return Finding(
@@ -57,27 +45,9 @@ def platform(evidence: Evidence, claim: str) -> Finding:
     )
 
 
-@CHECKS.of(
-    "starc-interval",
-    "starc-iters",
-    "starc-kratio",
-    "starc-first2",
-    "starc-budgets",
-    "starc-quest-page",
-    "starc-lens",
-    "starc-base-opts",
-    "starc-model",
-    by=Source.SETTING,
-)
+@CHECKS.of("starc-first2", "starc-quest-page", "starc-lens", "starc-base-opts", "starc-model", by=Source.SETTING)
 def parameters(evidence: Evidence, claim: str) -> Finding:
     found = system()
-    spec = found.chosen
-    if claim == "starc-budgets":
-        return Finding(
-            {"accuracy": None, "pim": spec.budget},
-            "selection.budget of starc",
-            "Budgets of runs for accuracy are an option; their results need the paper's models.",
-        )
     if claim == "starc-base-opts":
         overlaps = found.pim.overlaps
         assert overlaps is not None
@@ -94,9 +64,6 @@ def parameters(evidence: Evidence, claim: str) -> Finding:
             "default model of starc",
         )
     values: dict[str, Any] = {
-        "starc-interval": spec.interval,
-        "starc-iters": spec.iterations,
-        "starc-kratio": {"tokens_per_cluster": spec.tokens_per_cluster},
         "starc-first2": system(**{"selection.full_layers": 2}).chosen.full_layers,
         "starc-quest-page": Quest.PAGE,
         "starc-lens": [[PREFILL, count] for count in DECODES],
