@@ -495,10 +495,12 @@ _SHARED = r"verilat(?:ed\w*|or)"
 @contextlib.contextmanager
 def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator[None]:
     """Share the objects of Verilator's run-time library and cocotb's main program. They are most of the compiler's
-    work, and the same in every model with this header. They are kept under the hash of the commands that compile them
-    (lines of ``make -n``). They are put into the build folder before make runs."""
+    work, and the same in every model; cocotb's main program is the same in every model with this header. They are kept
+    under the hash of the commands that compile them (lines of ``make -n``). They are put into the build folder before
+    make runs."""
     lines = sorted(line for line in plan.splitlines() if re.search(rf" -c -o {_SHARED}\.o ", line))
-    header, tools = (obj / "Vtop.h").read_text(), tool_versions().values()
+    header = (obj / "Vtop.h").read_text() if any("-o verilator.o " in line for line in lines) else ""
+    tools = tool_versions().values()
     key = hashlib.sha256("\0".join([*lines, compiler, header, *tools]).encode()).hexdigest()[:24]
     kept = home / f"runtime-{key}"
     found = kept.is_dir()
