@@ -18,7 +18,6 @@ import numpy as np
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.records import Record
-from ...constraints.systems import FILES
 from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
 from ...constraints.units import cent_cxl_port, cent_decoder, cent_pnm, cent_riscv
 from ..cent.block import (
@@ -283,7 +282,6 @@ class CentSystem(System):
 
     kind = "cent"
     schema = CentSystemSpec
-    files = {name: path for name, path in FILES.items() if name == "cent"}
     not_modelled = ("host",)
     longest = 1 << 24
     reads_runs = True

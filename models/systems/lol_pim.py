@@ -27,7 +27,6 @@ import numpy as np
 from ...constraints.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.records import Record
-from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ...constraints.units import dpa_dispatcher, pim_hub
 from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
@@ -362,7 +361,6 @@ class LolPimSystem(System):
 
     kind = "lol-pim"
     schema = LolPimSystemSpec
-    files = FILES
     not_modelled = ("hub", "links", "dram_refresh_and_standby", "host")
     longest = 1 << 24
 
