@@ -65,7 +65,11 @@ def enveloped(result: Mapping[str, Any], command: str) -> dict[str, Any]:
 def plain_input(one: Input) -> dict[str, Any]:
     """An input as results list it."""
     digest = one.sha256
-    if not digest:  # it was read piece by piece
+    if not digest and one.kind == "sources":
+        from .sources import sources_digest
+
+        digest = sources_digest([one.name])
+    elif not digest:  # it was read piece by piece
         with contextlib.suppress(ConfigError):
             digest = file_digest(one.name)
     return {"kind": one.kind, "name": _shown(one.name), "sha256": digest, **one.details}

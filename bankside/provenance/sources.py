@@ -79,10 +79,10 @@ def _digest_of(roots: tuple[str, ...]) -> str:
 
 def note_sources(*things: Any) -> None:
     """Count the sources of functions, classes and modules (by name) among the inputs (:func:`noted_inputs`) of their
-    results."""
+    results. They are digested when the inputs are listed."""
     for thing in things if noting() else ():
         root = thing if isinstance(thing, str) else f"{thing.__module__}:{thing.__qualname__.partition('.')[0]}"
-        note_input(Input("sources", root, sources_digest([root])))
+        note_input(Input("sources", root))
 
 
 def named_parts(roots: Iterable[str]) -> tuple[str, ...]:

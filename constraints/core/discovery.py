@@ -13,13 +13,13 @@ from __future__ import annotations
 
 import sys
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from typing import Any
 
-__all__ = ["GROUPS", "discover", "entries", "others"]
+__all__ = ["GROUPS", "Entries", "discover", "entries", "others"]
 
 GROUPS = ("bankside.units", "bankside.systems", "bankside.papers")
 
@@ -69,29 +69,59 @@ def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "bankside"
 
 
+class Entries(Mapping[str, Any]):
+    """Objects of the entry points of a group by name, each imported when it is first asked for.
+
+    Names alone import nothing of this package. An object of another package is imported before its name is listed; if
+    that fails, or it has a problem, it is named on standard error and left out. All others work.
+    """
+
+    def __init__(self, group: str, kind: type | None, problem: Callable[[str, Any], str | None]) -> None:
+        self._entries = entries(group)
+        self._kind, self._problem = kind, problem
+        self._loaded: dict[str, Any] = {}
+
+    def own(self, name: str) -> bool:
+        """Whether it is an entry point of this package."""
+        return name in self._entries and _package(self._entries[name]) == "bankside"
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._loaded:
+            entry = self._entries[name]
+            try:
+                self._loaded[name] = self._load(name, entry)
+            except Exception as error:  # a module of another package may do anything
+                if self.own(name):
+                    raise
+                _skip(entry, (str(error).splitlines() or [type(error).__name__])[0])
+                del self._entries[name]
+                raise KeyError(name) from None
+        return self._loaded[name]
+
+    def _load(self, name: str, entry: EntryPoint) -> Any:
+        one, kind = entry.load(), self._kind
+        if kind is not None and not (isinstance(one, type) and issubclass(one, kind) or isinstance(one, kind)):
+            raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")
+        if isinstance(getattr(one, "name", None), str) and one.name != name:
+            raise ValueError(f"its name is '{one.name}'")
+        if found := self._problem(name, one):
+            raise ValueError(found)
+        return one
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._entries and (self.own(str(name)) or self.get(str(name)) is not None)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter([name for name in [*self._entries] if name in self])
+
+    def __len__(self) -> int:
+        return sum(1 for _ in self)
+
+
 @lru_cache
 def discover(
     group: str, kind: type | None = None, problem: Callable[[str, Any], str | None] = lambda name, one: None
-) -> Mapping[str, Any]:
-    """Objects of the entry points of ``group`` by name, each an instance of ``kind`` (or a subclass, for a class).
-
-    An object of another package that can't be imported, is of another type, or has a ``problem`` is named on standard
-    error and left out. All others work.
-    """
-    loaded: dict[str, Any] = {}
-    for name, entry in entries(group).items():
-        try:
-            one = entry.load()
-            if kind is not None and not (isinstance(one, type) and issubclass(one, kind) or isinstance(one, kind)):
-                raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")
-            if isinstance(getattr(one, "name", None), str) and one.name != name:
-                raise ValueError(f"its name is '{one.name}'")
-            if found := problem(name, one):
-                raise ValueError(found)
-        except Exception as error:  # a module of another package may do anything
-            if _package(entry) == "bankside":
-                raise
-            _skip(entry, (str(error).splitlines() or [type(error).__name__])[0])
-        else:
-            loaded[name] = one
-    return loaded
+) -> Entries:
+    """Objects of the entry points of ``group`` by name, each an instance of ``kind`` (or a subclass, for a class)
+    without a ``problem``."""
+    return Entries(group, kind, problem)

@@ -32,7 +32,9 @@ MAX_PROBLEMS = 5
 class Strict(BaseModel):
     """Base of every schema: unknown keys, infinities and silent conversions are errors; objects are immutable."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False, strict=True)
+    model_config = ConfigDict(
+        extra="forbid", frozen=True, allow_inf_nan=False, strict=True, defer_build=True
+    )  # built when first used: a command uses few schemas
 
 
 Model = TypeVar("Model", bound=BaseModel)

@@ -7,7 +7,7 @@ row and columns of each of its bytes.
 Source: PAM (MICRO 2025) section 6.1 and Table 1. Tokens are spread evenly over the banks of a group, at the same row
 and column in every bank. The SSD interleaves pages. Table 1 gives the organisation. The paper leaves the order within a
 bank open. Here it is the order in which the processing unit streams tokens (``PamPuConfig.address`` of
-``constraints.units.pam_pu``): tile by tile. K is in the lower half of a bank's rows and V in the upper half.
+``constraints.pam.pu``): tile by tile. K is in the lower half of a bank's rows and V in the upper half.
 
 All functions take integers or arrays and return int64 arrays.
 """

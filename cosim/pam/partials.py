@@ -28,7 +28,7 @@ def partial_beats(
 
     Parameters
     ----------
-    layout : as ``constraints.units.pam_partials.partial_layout`` makes it
+    layout : as ``constraints.pam.partials.partial_layout`` makes it
     m : contents of the first beat of each: the row maximum, with the scale above it if there is one
     scalar, kind : contents of the second beat, and their kind
     o : elements of O, shape ``(partial results, head_dim)``

@@ -5,13 +5,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...constraints.aim.hub import HubConfig
 from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.libraries import macro_family
 from ...constraints.libraries.cacti import load_cacti
 from .area import load_nodes
+
+if TYPE_CHECKING:
+    from ...constraints.aim.hub import HubConfig
 
 __all__ = [
     "PUBLISHED",

@@ -16,7 +16,7 @@ from ..program import Affine, Command, Loop, Node, Program, Stage
 from ..program.nodes import shift
 from . import aim_kernel as kernel
 from .answer import TraceTiming
-from .compiled import compiled
+from .compiled import brief, compiled
 from .tables import make_image, make_tables
 
 __all__ = ["ALL_CHANNELS", "FrontEnd", "FrontEndTiming", "Instruction", "Instructions", "INSTRUCTIONS", "channel_mask"]
@@ -392,62 +392,65 @@ class FrontEnd:
     def _advance(self, code: Instructions, counts: np.ndarray, log: np.ndarray | None = None) -> None:
         """Run the kernel over instructions from the present state."""
         self.host[kernel.HEAD] = 0
-        kernel.advance(
-            self.image,
-            self.state,
-            self.members,
-            self.host,
-            self.layout.array,
-            self.numbering.slot_horizon,
-            self.numbering.ring_horizon,
-            *code,
-            counts,
-            self.mode_switch,
-            self.refresh_target,
-            self.interval,
-            self.flags,
-            _NO_LOG if log is None else log,
-        )
+        with brief(int(code.ops.sum())):
+            kernel.advance(
+                self.image,
+                self.state,
+                self.members,
+                self.host,
+                self.layout.array,
+                self.numbering.slot_horizon,
+                self.numbering.ring_horizon,
+                *code,
+                counts,
+                self.mode_switch,
+                self.refresh_target,
+                self.interval,
+                self.flags,
+                _NO_LOG if log is None else log,
+            )
         if self.host[kernel.STUCK]:
             raise ConfigError(f"{self.memory.name}: instruction {int(self.host[kernel.HEAD]) + 1} waits for ever")
 
     def _pack(self) -> _State:
-        kernel._join(
-            self.state,
-            self.members,
-            self.host,
-            self.layout.array,
-            self.numbering.slot_horizon,
-            self.numbering.ring_horizon,
-        )
-        size, named = _pack(
-            self.state,
-            self.members,
-            self.host[kernel.CLASSES],
-            self.layout.array,
-            self.numbering.slot_horizon,
-            self.numbering.ring_horizon,
-            self.host[kernel.CLOCK],
-            self.buffer,
-            self.named,
-        )
+        with brief(1):
+            kernel._join(
+                self.state,
+                self.members,
+                self.host,
+                self.layout.array,
+                self.numbering.slot_horizon,
+                self.numbering.ring_horizon,
+            )
+            size, named = _pack(
+                self.state,
+                self.members,
+                self.host[kernel.CLASSES],
+                self.layout.array,
+                self.numbering.slot_horizon,
+                self.numbering.ring_horizon,
+                self.host[kernel.CLOCK],
+                self.buffer,
+                self.named,
+            )
         shape = self.buffer[:size].tobytes()
         return _State(self.shapes.setdefault(shape, shape), tuple(self.named[:named].tolist()))
 
     def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
         values = np.frombuffer(shape, np.int32)
         self.host[:] = 0
-        self.host[kernel.CLASSES] = _unpack(
-            self.state,
-            self.members,
-            self.layout.array,
-            self.numbering.slots,
-            self.numbering.ring_times,
-            0,
-            values,
-            len(values),
-            np.array(rows, np.int64),
-        )
+        with brief(1):
+            self.host[kernel.CLASSES] = _unpack(
+                self.state,
+                self.members,
+                self.layout.array,
+                self.numbering.slots,
+                self.numbering.ring_times,
+                0,
+                values,
+                len(values),
+                np.array(rows, np.int64),
+            )
 
     def _piece(self, piece: _Piece, state: _State) -> tuple[_State, _Outcome]:
         """State after a piece, and the effect of the piece."""

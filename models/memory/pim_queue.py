@@ -15,6 +15,7 @@ from ...constraints.memory import Constraint, Memory, load_memory
 from ..program import Command, Loop, Node, Program, Stage
 from . import pim_queue_kernel as kernel
 from .answer import TraceTiming
+from .compiled import brief
 from .lines import Progress, line_blocks
 from .plan import make_plan
 from .tables import Numbering, Tables, make_tables
@@ -237,7 +238,8 @@ class QueueController:
     def _advance(self, block: Requests, final: bool, log: np.ndarray) -> bool:
         """Go on with a block. Returns whether the block is through; otherwise the log is full."""
         state = self.state, self.members, self.host
-        through = kernel.advance(self.image, *state, *block, final, self.lookup, log)
+        with brief(block.total):
+            through = kernel.advance(self.image, *state, *block, final, self.lookup, log)
         if self.host[kernel.STUCK]:
             cycle = int(self.host[kernel.CLOCK])
             raise ConfigError(f"{self.memory.name}: at cycle {cycle} requests close each other's rows for ever")

@@ -12,6 +12,7 @@ from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.memory import Memory, load_memory
 from . import request_kernel as kernel
 from .answer import TraceTiming
+from .compiled import brief
 from .mapping import AddressMapping, Location, address_mapping
 from .plan import make_plan
 from .tables import make_tables
@@ -186,6 +187,7 @@ class RequestFrontEnd:
         used = np.unique(np.concatenate([used, tables.activate[used], tables.precharge[used]]))
         self.plan, groups = make_plan(tables, used[used >= 0])
         quirks, attacc = controller.quirks is not None, controller.quirks == "attacc-simulator"
+        self.interval = refresh.interval if refresh else 0
         self.options = kernel.make_options(
             {
                 "protects_hits": controller.protect_hits,
@@ -203,7 +205,7 @@ class RequestFrontEnd:
                 "high": controller.high,
                 "low": controller.low,
                 "rate": controller.per_cycle or 1 << 60,
-                "interval": refresh.interval if refresh else 0,
+                "interval": self.interval,
                 "dual": memory.dual_issue if controller.dual_issue is None else controller.dual_issue,
                 "drain": controller.drain,
             },
@@ -239,22 +241,24 @@ class RequestFrontEnd:
                 np.zeros(0, np.int64) if requests.cycles is None else np.ascontiguousarray(requests.cycles, np.int64)
             )
             address = np.asarray(requests.addresses, np.int64) // self.mapping.access_bytes
+            steps = len(write) + (int(cycles.max(initial=0)) // self.interval if self.interval else 0)
             host[kernel.HEAD] = 0
             while True:
-                kernel.advance(
-                    *self.plan,
-                    state,
-                    self.options,
-                    host,
-                    write,
-                    where.channel,
-                    targets,
-                    where.row,
-                    address,
-                    cycles,
-                    finish,
-                    lines,
-                )
+                with brief(steps):
+                    kernel.advance(
+                        *self.plan,
+                        state,
+                        self.options,
+                        host,
+                        write,
+                        where.channel,
+                        targets,
+                        where.row,
+                        address,
+                        cycles,
+                        finish,
+                        lines,
+                    )
                 if log is not None and host[kernel.LOGGED]:
                     issued = lines[: host[kernel.LOGGED], :4].copy()
                     issued[:, 1] = 1 << issued[:, 1]

@@ -1,6 +1,6 @@
 """Functional models of compositions of PAM's units: the models of the parts, applied level by level, bit-exact.
 
-Source: PAM (MICRO 2025) Algorithm 1 and section 5.2.2. ``constraints.units`` defines the shape of the tree.
+Source: PAM (MICRO 2025) Algorithm 1 and section 5.2.2. ``constraints.pam`` defines the shape of the tree.
 """
 
 from __future__ import annotations

@@ -8,14 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
 from .system import Assumption, StepCost, System
-from .units import MeasuredUnit
+
+if TYPE_CHECKING:
+    from .units import MeasuredUnit
 
 __all__ = [
     "NOT_MODELLED",
@@ -34,6 +36,15 @@ __all__ = [
     "sweep",
     "system_names",
 ]
+
+
+def __getattr__(name: str) -> Any:
+    """:class:`MeasuredUnit`, whose module imports the contracts of all measured units."""
+    if name == "MeasuredUnit":
+        from .units import MeasuredUnit
+
+        return MeasuredUnit
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def evaluate(

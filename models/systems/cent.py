@@ -22,7 +22,6 @@ from ...constraints.cent import riscv as cent_riscv
 from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Record
 from ...constraints.memory import Memory
-from ...constraints.systems import FILES
 from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
 from ..cent.block import (
     BANKS,
@@ -279,7 +278,6 @@ class CentSystem(System):
 
     kind = "cent"
     schema = CentSystemSpec
-    files = {name: path for name, path in FILES.items() if name == "cent"}
     not_modelled = ("host",)
     longest = 1 << 24
     reads_runs = True

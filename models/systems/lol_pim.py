@@ -29,7 +29,6 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Record
 from ...constraints.lolpim import dispatcher as dpa_dispatcher
 from ...constraints.memory import Memory
-from ...constraints.systems import FILES
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
 from ..llm import ROTARY, ModelShape, Operator, layer_operators
@@ -363,7 +362,6 @@ class LolPimSystem(System):
 
     kind = "lol-pim"
     schema = LolPimSystemSpec
-    files = FILES
     not_modelled = ("hub", "links", "dram_refresh_and_standby", "host")
     longest = 1 << 24
 

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
-from ...constraints.systems import FILES, GpuSystemSpec
+from ...constraints.systems import GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
 from .measured import MeasuredGpu
@@ -62,7 +62,6 @@ class GpuPlatform(System):
         of a node nor a number of whole nodes.
     """
 
-    files = FILES
     not_modelled: ClassVar[tuple[str, ...]] = ("gpu_static_power", "dram_refresh_and_standby", "host")
     #: Whether the time of attention depends on how contexts are distributed, beyond their mean.
     spread_matters = False

@@ -10,10 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from ...constraints.core.discovery import discover
+from ...constraints.core.discovery import Entries, discover
 from ...constraints.core.document import parse, read_text, validate
 from ...constraints.core.errors import ConfigError, nearest
-from ...constraints.systems import GpuSystemSpec
+from ...constraints.systems import FILES, GpuSystemSpec
 from .description import Description, apart, put
 from .system import System
 
@@ -23,9 +23,11 @@ GROUP = "bankside.systems"
 
 
 @lru_cache
-def kinds() -> Mapping[str, type[System]]:
-    """Class of each kind of system. An incomplete class, or one with another name than its entry point, is left out and
-    named on standard error."""
+def kinds() -> Entries:
+    """Class of each kind of system, imported when it is asked for.
+
+    An incomplete class, or one with another name than its entry point, is left out and named on standard error.
+    """
     return discover(GROUP, System, _problem)
 
 
@@ -44,9 +46,10 @@ def _problem(name: str, cls: Any) -> str | None:
 
 @lru_cache
 def _files() -> Mapping[str, Path]:
-    """File of each named system. A second file can't take a name that is already there."""
-    out: dict[str, Path] = {}
-    for cls in kinds().values():
+    """File of each named system: those of this package, then those that kinds of other packages name. A second file
+    can't take a name that is already there."""
+    out = dict(FILES)
+    for cls in [kinds()[kind] for kind in kinds() if not kinds().own(kind)]:
         for name, path in cls.files.items():
             if out.setdefault(name, path) != path:
                 print(f"bankside: skipped {path}: there is a system '{name}'", file=sys.stderr)
