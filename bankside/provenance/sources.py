@@ -82,14 +82,31 @@ def _digest_of(roots: tuple[str, ...]) -> str:
 
 
 def _data(module: str, statement: _Statement) -> list[list[str]]:
-    """Memories, and files beside its module, that a statement names, with digests of their contents."""
+    """Memories and files that a statement names, with digests of their contents."""
     found = []
     for text in statement.strings:
-        file = Path(str(_file(module))).parent / text
         if text in _memories():
             found.append(["memory", text, memory_digest(text)])
-        elif not text.endswith(".py") and file.is_file():
-            found.append(["file", text, hashlib.sha256(file.read_bytes()).hexdigest()])
+        elif not text.endswith(".py") and (files := _named(module, text)):
+            found.append(["file", text, *sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)])
+    return found
+
+
+def _named(module: str, name: str) -> list[Path]:
+    """The file of a name beside a module; else all of that name in folders beside the module's, as far as the package
+    reaches."""
+    folder = Path(str(_file(module))).parent
+    if (folder / name).is_file():
+        return [folder / name]
+    return [] if folder in _places(module.split(".")[0]) else _below(folder.parent).get(name, [])
+
+
+@lru_cache(maxsize=256)
+def _below(folder: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            found.setdefault(name, []).append(Path(place, name))
     return found
 
 

@@ -131,6 +131,14 @@ MOVES = {
         "deep/last.py": FILES["late.py"],
         "deep/data.j2": FILES["data.j2"],
     },
+    "a module away from its data file": {
+        "unit.py": FILES["unit.py"].replace("from .late import late", "from .deep.last import late"),
+        "late.py": None,
+        "data.j2": None,
+        "deep/__init__.py": "",
+        "deep/last.py": FILES["late.py"],
+        "wide/data.j2": FILES["data.j2"],
+    },
     "everything to a package": {
         **dict.fromkeys(FILES),
         "__init__.py": "from .deep.unit import Unit\n",
