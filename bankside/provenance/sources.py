@@ -4,8 +4,13 @@ Sources are read, never imported, so that looking up a record needs no Amaranth.
 uses is followed to the statement that defines it. This includes imports, inside functions too, and packages that
 re-export a name. Statements count by their syntax tree: comments, line breaks, docstrings, types of arguments,
 descriptions of keys and the words of errors change nothing. Other definitions of a module do not count, except
-statements that do something when it is imported. The modules in :data:`PLUMBING` do not count, but the contents of the
-files that they read do.
+statements that do something when it is imported. A module that binds :data:`PLUMBING` does not count, but the contents
+of the files that it reads do.
+
+The module of a definition does not count either. The definitions that the roots reach are numbered in the order in
+which they are met. In a syntax tree, a name of a module stands for the numbers of its definitions. A definition that
+moves, with its data files and its imports, therefore leaves all digests as they are. A name that comes to mean another
+definition changes them.
 """
 
 from __future__ import annotations
@@ -18,7 +23,7 @@ import json
 import os
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -28,53 +33,81 @@ from bankside.constraints.core.workspace import Input, cache_folder, note_input,
 from bankside.constraints.memory import available
 from bankside.constraints.memory.memory import FOLDER, MemoryFile, layered
 
-__all__ = ["PLUMBING", "closure", "definitions", "memory_digest", "named_parts", "note_sources", "sources_digest"]
+__all__ = ["PLUMBING", "definitions", "is_plumbing", "memory_digest", "named_parts", "note_sources", "sources_digest"]
 
-#: Modules that read, check and write files, or call the compiler of simulated models. They decide no result.
-PLUMBING = frozenset(
-    f"bankside.{module}"
-    for module in (
-        "constraints.core.document",
-        "constraints.core.errors",
-        "constraints.memory.layers",
-        "constraints.core.workspace",
-        "cosim.bench.build",
-        "models.numerics.vector_files",
-    )
-)
+#: A module binds this name if it decides no result: it reads, checks and writes files, or calls the compiler of simulated
+#: models.
+PLUMBING = "DECIDES_NO_RESULT"
 
 #: Goes up when digests of the same sources change.
-_FORMAT = 3
+_FORMAT = 4
 
 #: Strings that may name a data file or a memory.
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*[.-][\w.-]*\w")
 
+#: Strings that may name a module, an object of a module (``module.object``, ``module:object``), or all of its objects.
+_PATH = re.compile(r"(\w+(?:\.\w+)*)\.(\w+)(:\w*)?")
+
+#: A statement: its module, and its number there.
+_Place = tuple[str, int]
+
 
 def sources_digest(roots: Iterable[str]) -> str:
-    """Digest of the definitions that ``roots`` (``module:object`` or ``module``) use, and of the data files and
-    memories that they name. It is the same on every machine and with every version of Python.
+    """Digest of the definitions that ``roots`` (``module:object`` or ``module``, in this order) use, and of the data
+    files and memories that they name. It is the same on every machine, with every version of Python, and wherever the
+    definitions stand.
 
     Raises
     ------
     :exc:`ConfigError`
         If a root has no source, or a source is no Python.
     """
-    return _digest_of(tuple(sorted(roots)))
+    return _digest_of(tuple(roots))
 
 
 @lru_cache
 def _digest_of(roots: tuple[str, ...]) -> str:
-    parts = []
-    for (module, _), statement in _closure(roots).items():
-        parts.append([module, statement.digest])
-        for text in statement.strings:
-            file = Path(str(_file(module))).parent / text
-            if text in _memories():
-                parts.append([f"memory {text}", memory_digest(text)])
-            elif not text.endswith(".py") and file.is_file():
-                parts.append([f"{module} {text}", hashlib.sha256(file.read_bytes()).hexdigest()])
+    found = _closure(roots)
+    numbers = {place: number for number, place in enumerate(found)}
+
+    def numbered(ends: Iterable[_Place | str]) -> list[int | str]:
+        return [end if isinstance(end, str) else numbers[end] for end in ends]
+
+    parts: list[Any] = [[numbered(places) for places in _rooted(roots)]]
+    for (module, number), statement in found.items():
+        edges = [numbered(ends) for ends in _edges(module, number, _tops(roots))]
+        parts.append([statement.digest, edges, _data(module, statement)])
     _keep()
-    return _hash(sorted(parts))
+    return _hash(parts)
+
+
+def _data(module: str, statement: _Statement) -> list[list[str]]:
+    """Memories and files that a statement names, with digests of their contents."""
+    found = []
+    for text in statement.strings:
+        if text in _memories():
+            found.append(["memory", text, memory_digest(text)])
+        elif not text.endswith(".py") and (files := _named(module, text)):
+            found.append(["file", text, *sorted(hashlib.sha256(file.read_bytes()).hexdigest() for file in files)])
+    return found
+
+
+def _named(module: str, name: str) -> list[Path]:
+    """The file of a name beside a module; else all of that name in folders beside the module's, as far as the package
+    reaches."""
+    folder = Path(str(_file(module))).parent
+    if (folder / name).is_file():
+        return [folder / name]
+    return [] if folder in _places(module.split(".")[0]) else _below(folder.parent).get(name, [])
+
+
+@lru_cache(maxsize=256)
+def _below(folder: Path) -> dict[str, list[Path]]:
+    found: dict[str, list[Path]] = {}
+    for place, _, names in os.walk(folder):
+        for name in names:
+            found.setdefault(name, []).append(Path(place, name))
+    return found
 
 
 def note_sources(*things: Any) -> None:
@@ -147,15 +180,16 @@ class _Statement:
     Attributes
     ----------
     digest : :class:`str`
-        Digest of its syntax tree.
+        Digest of its syntax tree, in which a name of the module is a number.
     binds : tuple of :class:`str`
         Names that it defines.
     always : :class:`bool`
         Whether it does something when the module is imported.
-    refers : tuple of (name, attribute)
-        Names that it uses, each with the attribute if only that attribute is used, else with an empty text.
+    refers : tuple of (name, attribute, module)
+        Names of its module or, if there is one, of another module, in the order of the syntax tree. Each has the
+        attribute if only that attribute is used, else an empty text.
     imports : tuple of (bound name, module, name)
-        Imports inside it.
+        Its imports into the module.
     strings : tuple of :class:`str`
         Strings that may name data.
     parts : tuple of :class:`str`
@@ -165,16 +199,10 @@ class _Statement:
     digest: str
     binds: tuple[str, ...]
     always: bool
-    refers: tuple[tuple[str, str], ...]
+    refers: tuple[tuple[str, str, str], ...]
     imports: tuple[tuple[str, str, str], ...]
     strings: tuple[str, ...]
     parts: tuple[str, ...]
-
-
-def closure(roots: Iterable[str]) -> dict[str, Path]:
-    """Modules that ``roots`` use, with their files."""
-    modules = sorted({module for module, _ in _closure(tuple(roots))})
-    return {module: path for module in modules if (path := _file(module)) is not None}
 
 
 def definitions(roots: Iterable[str]) -> dict[str, set[str]]:
@@ -186,32 +214,77 @@ def definitions(roots: Iterable[str]) -> dict[str, set[str]]:
     return found
 
 
+def is_plumbing(module: str) -> bool:
+    """Whether a module binds :data:`PLUMBING`."""
+    return PLUMBING in _binders(module)
+
+
 @lru_cache
-def _closure(roots: tuple[str, ...]) -> dict[tuple[str, int], _Statement]:
-    """Statements by module and number."""
-    tops = {"bankside", *(re.split("[.:]", root)[0] for root in roots)}
-    found: dict[tuple[str, int], _Statement] = {}
-    waiting = []
+def _closure(roots: tuple[str, ...]) -> dict[_Place, _Statement]:
+    """Statements that ``roots`` use, in the order in which they are met."""
+    order = list(dict.fromkeys(place for places in _rooted(roots) for place in places if not isinstance(place, str)))
+    known = set(order)
+    for place in order:  # which grows
+        for end in (end for ends in _edges(*place, _tops(roots)) for end in ends):
+            if not isinstance(end, str) and end not in known:
+                known.add(end)
+                order.append(end)
+    return {(module, number): _statements(module)[number] for module, number in order}
+
+
+def _tops(roots: Iterable[str]) -> frozenset[str]:
+    """Packages whose names are followed."""
+    return frozenset({"bankside", *(re.split("[.:]", root)[0] for root in roots)})
+
+
+def _rooted(roots: Iterable[str]) -> list[list[_Place | str]]:
+    """Statements of each root."""
+    found = []
     for root in roots:
         module, _, name = root.partition(":")
         places = _defining(module, name or "*", ())
         if not places:
             raise ConfigError(f"{root}: no source that defines it")
-        waiting += places
-    while waiting:
-        module, number = waiting.pop()
-        if (module, number) in found or module in PLUMBING:
-            continue
-        statement = found[module, number] = _statements(module)[number]
-        waiting += _always_run(module)
-        local = {bound: (source, name) for bound, source, name in statement.imports}
-        for name, attribute in statement.refers:
-            own = [] if name in local else _binders(module).get(name, [])
-            waiting += own
-            for source, what in [local[name]] if name in local else [] if own else _imports(module).get(name, []):
-                if source.split(".")[0] in tops:
-                    waiting += _used(source, what, attribute)
+        found.append(_counting(places))
     return found
+
+
+def _counting(places: Iterable[_Place]) -> list[_Place | str]:
+    """Statements that count, and the names of plumbing in their place. An import counts by its uses."""
+    found: list[_Place | str] = []
+    for module, number in places:
+        statement = _statements(module)[number]
+        if is_plumbing(module):
+            found += statement.binds
+        elif statement.binds or statement.always:
+            found.append((module, number))
+    return found
+
+
+@lru_cache(maxsize=1 << 16)
+def _edges(module: str, number: int, tops: frozenset[str]) -> tuple[tuple[_Place | str, ...], ...]:
+    """What each name that a statement uses stands for: statements, or texts for what is not followed. The last are the
+    statements that its module always runs."""
+    refers = _statements(module)[number].refers
+    return (*(tuple(_ends(module, *one, tops)) for one in refers), _always_run(module))
+
+
+@lru_cache(maxsize=4096)
+def _always_run(module: str) -> tuple[_Place | str, ...]:
+    return tuple(_counting((module, k) for k, statement in enumerate(_statements(module)) if statement.always))
+
+
+def _ends(module: str, name: str, attribute: str, source: str, tops: frozenset[str]) -> list[_Place | str]:
+    """What a name of ``module`` stands for, or a name of ``source`` if that is not empty."""
+    own = [] if source else _binders(module).get(name, [])
+    found = _counting(own)
+    for origin, what in [(source, name)] if source else _imports(module).get(name, []):
+        places = _used(origin, what, attribute) if origin.split(".")[0] in tops else []
+        found += _counting(places) if places else [f"{origin}:{what}"]
+    if not found and not source:
+        stars = (origin for origin, what in _imports(module).get("*", []) if origin.split(".")[0] in tops)
+        found += _counting(next(filter(None, (_defining(origin, name, ()) for origin in stars)), []))
+    return found or [name]
 
 
 def _used(module: str, name: str, attribute: str) -> list[tuple[str, int]]:
@@ -250,16 +323,11 @@ def _binders(module: str) -> dict[str, list[tuple[str, int]]]:
 
 
 @lru_cache(maxsize=4096)
-def _always_run(module: str) -> list[tuple[str, int]]:
-    return [(module, number) for number, statement in enumerate(_statements(module)) if statement.always]
-
-
-@lru_cache(maxsize=4096)
 def _imports(module: str) -> dict[str, list[tuple[str, str]]]:
     """Imports at the top level of a module, by bound name."""
     found: dict[str, list[tuple[str, str]]] = {}
     for statement in _statements(module):
-        for bound, source, name in statement.imports if not statement.binds or statement.always else ():
+        for bound, source, name in statement.imports:
             found.setdefault(bound, []).append((source, name))
     return found
 
@@ -301,7 +369,7 @@ def _statements(module: str) -> tuple[_Statement, ...]:
             digest,
             tuple(binds),
             always,
-            tuple((name, attribute) for name, attribute in refers),
+            tuple((name, attribute, source) for name, attribute, source in refers),
             tuple((bound, source, name) for bound, source, name in imports),
             tuple(strings),
             tuple(parts),
@@ -322,47 +390,182 @@ def _body(path: Path) -> list[ast.stmt]:
 
 def _read(node: ast.stmt, package: str) -> list[Any]:
     """Properties of a statement, as the values of :class:`_Statement`."""
-    imports, strings, parts = set(), set(), set()
-    refers: set[tuple[str, str]] = set()
-    waiting: list[ast.AST] = [node]
+    reader = _Reader(package)
+    tree = reader.plain(node, ())
+    bound = _bound([node], package)
+    return [
+        _hash(tree),
+        sorted(name for name, origins in bound.items() if None in origins),
+        _always(node),
+        list(reader.refers),
+        sorted((name, *origin) for name, origins in bound.items() for origin in origins if origin is not None),
+        sorted(reader.strings),
+        sorted(reader.parts),
+    ]
+
+
+#: Names that a scope binds: for each, the imports (module, name) that bind it, and None for everything else that does.
+#: A name without any of these is the module's.
+_Bound = dict[str, list[tuple[str, str] | None]]
+
+#: Scopes around a node, outermost first, each with whether it is a class.
+_Scopes = tuple[tuple[_Bound, bool], ...]
+
+_FUNCTION = ast.FunctionDef | ast.AsyncFunctionDef
+_COMPREHENSION = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+
+
+@dataclass
+class _Reader:
+    """Reads one statement.
+
+    Attributes
+    ----------
+    package : :class:`str`
+        Package of its module.
+    names : dict
+        Numbers of names (name, module), in the order of the syntax tree.
+    refers, strings, parts
+        As in :class:`_Statement`.
+    first
+        Scopes around the first loop of a comprehension, whose values are computed there.
+    """
+
+    package: str
+    names: dict[tuple[str, str], int] = field(default_factory=dict)
+    refers: dict[tuple[str, str, str], None] = field(default_factory=dict)
+    strings: set[str] = field(default_factory=set)
+    parts: set[str] = field(default_factory=set)
+    first: dict[int, _Scopes] = field(default_factory=dict)
+
+    def plain(self, node: Any, scopes: _Scopes, attribute: str = "") -> Any:
+        """A syntax tree as plain data without places. Empty fields are left out, because versions of Python differ in
+        them."""
+        if not isinstance(node, ast.AST):
+            return ascii(node)
+        kind = type(node).__name__
+        if isinstance(node, ast.Name):
+            return [kind, *self._name(node, scopes, attribute)]
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            return [kind, [list(origin) for _, *origin in _imported(node, self.package) if not self._inside(origin[0])]]
+        if (path := self._path(node)) is not None:
+            return ["path", self._number(*path)]
+        if isinstance(node, ast.Constant) and isinstance(node.value, str) and _NAME.fullmatch(node.value):
+            self.strings.add(node.value)
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "part":
+            first = [one.value for one in node.args[:1] if isinstance(one, ast.Constant)]
+            self.parts |= {one for one in first if isinstance(one, str)}
+        inner = scopes
+        if isinstance(node, _FUNCTION | ast.ClassDef | ast.Lambda | _COMPREHENSION):
+            # What is inside does not see the names of a class.
+            inner = (*(scope for scope in scopes if not scope[1]), (self._scope(node), isinstance(node, ast.ClassDef)))
+        if isinstance(node, _COMPREHENSION):
+            self.first[id(node.generators[0])] = scopes
+        fields: list[Any] = [kind]
+        for name, value in _fields(node):
+            if name in ("ctx", "kind", "type_comment") or value is None or value == []:
+                continue
+            around = inner if name == "body" or isinstance(node, _COMPREHENSION) else scopes
+            if name == "iter":
+                around = self.first.get(id(node), scopes)
+            if isinstance(node, ast.Constant) and name == "value":
+                fields.append(ascii(value))
+            elif isinstance(value, list):
+                fields.append([name, [self.plain(one, around) for one in value if self._counts(node, one)]])
+            elif isinstance(node, ast.Attribute) and isinstance(value, ast.Name):
+                fields.append([name, self.plain(value, around, node.attr)])
+            else:
+                fields.append([name, self.plain(value, around)])
+        return fields
+
+    def _scope(self, node: Any) -> _Bound:
+        """Names that a function, a class or a comprehension binds inside."""
+        if isinstance(node, _COMPREHENSION):
+            return _bound([one.target for one in node.generators], self.package)
+        body = node.body if isinstance(node.body, list) else [node.body]
+        return _bound(body if isinstance(node, ast.ClassDef) else [node.args, *body], self.package)
+
+    def _counts(self, node: ast.AST, one: Any) -> bool:
+        """Whether an item of a node counts by itself. Imports of what is followed count by their uses. An empty piece
+        of text in a string with values is there in some versions of Python only."""
+        if isinstance(one, ast.Import | ast.ImportFrom):
+            return not all(self._inside(module) for _, module, _ in _imported(one, self.package))
+        return not (isinstance(node, ast.JoinedStr) and getattr(one, "value", None) == "") and not _for_checkers(one)
+
+    def _inside(self, module: str) -> bool:
+        return module.split(".")[0] in ("bankside", self.package.split(".")[0])
+
+    def _name(self, node: ast.Name, scopes: _Scopes, attribute: str) -> list[Any]:
+        """Numbers of a name that stands for something of a module, or its text if it is bound here."""
+        bound, a_class = next((scope for scope in reversed(scopes) if node.id in scope[0]), ({}, False))
+        origins = bound.get(node.id, [])
+        numbers = [self._number(what, attribute, module) for module, what in filter(None, origins)]
+        if not origins or a_class:  # before a class binds a name, the module's is used
+            numbers.append(self._number(node.id, attribute, ""))
+        here = None in origins or not isinstance(node.ctx, ast.Load)
+        return [numbers, node.id] if here else [numbers]
+
+    def _number(self, name: str, attribute: str, module: str) -> int:
+        self.refers[name, attribute, module] = None
+        return self.names.setdefault((name, module), len(self.names))
+
+    def _path(self, node: ast.AST) -> tuple[str, str, str] | None:
+        """What a text refers to that names a module of the package, or an object of a module; ``{__package__}`` may
+        begin it."""
+        text = getattr(node, "value", None) if isinstance(node, ast.Constant) else None
+        if isinstance(node, ast.JoinedStr) and len(node.values) == 2:
+            first, last = (getattr(one, "value", None) for one in node.values)
+            if isinstance(first, ast.Name) and first.id == "__package__":
+                text = f"{self.package}{last}"
+        found = _PATH.fullmatch(text) if isinstance(text, str) else None
+        if found is None or not self._inside(found[1]):
+            return None
+        module, last, name = found.groups()
+        return (last, "", module) if name is None else (name[1:] or "*", "", f"{module}.{last}")
+
+
+def _bound(nodes: Iterable[ast.AST], package: str) -> _Bound:
+    """Names that the scope of ``nodes`` binds."""
+    found: _Bound = {}
+    waiting, outside = list(nodes), set()
     while waiting:
         one = waiting.pop()
-        if isinstance(one, ast.Import):
-            imports |= {(each.asname or each.name.split(".")[0], each.name, "*") for each in one.names}
-        elif isinstance(one, ast.ImportFrom):
-            base = package.rsplit(".", one.level - 1)[0] if one.level > 1 else package
-            module = ".".join(filter(None, (base if one.level else "", one.module)))
-            imports |= {(each.asname or each.name, module, each.name) for each in one.names}
-        elif isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name):
-            refers.add((one.value.id, one.attr))
+        if isinstance(one, ast.Import | ast.ImportFrom):
+            for name, module, what in _imported(one, package):
+                found.setdefault(name, []).append((module, what))
             continue
-        elif isinstance(one, ast.Name):
-            refers.add((one.id, ""))
-        elif isinstance(one, ast.Constant) and isinstance(one.value, str) and _NAME.fullmatch(one.value):
-            strings.add(one.value)
-        elif isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute) and one.func.attr == "part" and one.args:
-            first = one.args[0]
-            if isinstance(first, ast.Constant) and isinstance(first.value, str):
-                parts.add(first.value)
-        waiting += _children(one)
-    return [
-        _hash(_plain(node)),
-        _binds(node),
-        _always(node),
-        sorted(refers),
-        sorted(imports),
-        sorted(strings),
-        sorted(parts),
-    ]
+        if isinstance(one, ast.Global):
+            outside |= set(one.names)
+        for name in _binding(one):
+            found.setdefault(name, []).append(None)
+        if isinstance(one, _COMPREHENSION):
+            waiting += [inner.target for inner in ast.walk(one) if isinstance(inner, ast.NamedExpr)]
+        elif not (isinstance(one, _FUNCTION | ast.ClassDef | ast.Lambda) or _for_checkers(one)):
+            waiting += ast.iter_child_nodes(one)
+    return {**found, **{name: [] for name in outside}}
 
 
-def _children(node: ast.AST) -> list[ast.AST]:
-    return [
-        inner
-        for name, value in _fields(node)
-        for inner in (value if isinstance(value, list) else [value])
-        if isinstance(inner, ast.AST) and not _for_checkers(inner)
-    ]
+def _binding(node: ast.AST) -> list[str]:
+    """Names that a node itself binds, imports apart."""
+    name: str | None = None
+    if isinstance(node, ast.Name) and not isinstance(node.ctx, ast.Load):
+        name = node.id
+    elif isinstance(node, ast.arg):
+        name = node.arg
+    elif isinstance(node, _FUNCTION | ast.ClassDef | ast.ExceptHandler | ast.MatchAs | ast.MatchStar):
+        name = node.name
+    elif isinstance(node, ast.MatchMapping):
+        name = node.rest
+    return [] if name is None else [name]
+
+
+def _imported(node: ast.Import | ast.ImportFrom, package: str) -> list[tuple[str, str, str]]:
+    """Names that an import binds, each with its module and its name there, ``*`` for the module itself."""
+    if isinstance(node, ast.Import):
+        return [(one.asname or one.name.split(".")[0], one.name, "*") for one in node.names]
+    base = package.rsplit(".", node.level - 1)[0] if node.level > 1 else package
+    module = ".".join(filter(None, (base if node.level else "", node.module)))
+    return [(one.asname or one.name, module, one.name) for one in node.names]
 
 
 def _fields(node: ast.AST) -> list[tuple[str, Any]]:
@@ -384,25 +587,17 @@ def _description(node: Any) -> bool:
     return isinstance(node, ast.keyword) and node.arg == "description"
 
 
-def _binds(node: ast.stmt) -> list[str]:
-    """Names that a statement defines at its own level; none for an import."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
-        return [node.name]
-    if isinstance(node, ast.Import | ast.ImportFrom):
-        return []
-    inner = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef | ast.ClassDef)]
-    stored = {one.id for one in ast.walk(node) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)}
-    return sorted(stored | {one.name for one in inner})
-
-
 #: Decorators that only change the decorated object.
 _PURE = {
     "cache",
+    "compiled",
     "contextmanager",
     "dataclass",
+    "intrinsic",
     "kept",
     "lru_cache",
     "njit",
+    "operator",
     "runtime_checkable",
     "total_ordering",
     "unique",
@@ -411,12 +606,15 @@ _PURE = {
 
 def _always(node: ast.stmt) -> bool:
     """Whether a statement may do something beside binding names: it counts whenever its module does."""
-    if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+    if isinstance(node, _FUNCTION | ast.ClassDef):
         heads = [one.func if isinstance(one, ast.Call) else one for one in node.decorator_list]
         return any(getattr(head, "attr", getattr(head, "id", "")) not in _PURE for head in heads)
     if isinstance(node, ast.Assign):
         return not all(isinstance(one, ast.Name | ast.Tuple) for one in node.targets)
-    return not isinstance(node, ast.Import | ast.ImportFrom | ast.AnnAssign)
+    if isinstance(node, ast.If | ast.Try):  # a choice between definitions
+        handlers = [one for handler in getattr(node, "handlers", []) for one in handler.body]
+        return any(map(_always, [*node.body, *handlers, *node.orelse, *getattr(node, "finalbody", [])]))
+    return not isinstance(node, ast.Import | ast.ImportFrom | ast.AnnAssign | ast.Raise | ast.Pass)
 
 
 def _annotation(node: ast.AST, field: str) -> bool:
@@ -440,29 +638,6 @@ def _docstring(node: ast.AST) -> ast.stmt | None:
         if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant) and isinstance(first.value.value, str)
         else None
     )
-
-
-def _plain(node: Any) -> Any:
-    """A syntax tree as plain data without places. Empty fields are left out, because versions of Python differ in
-    them."""
-    if isinstance(node, ast.AST):
-        fields: list[Any] = [type(node).__name__]
-        for name, value in _fields(node):
-            if name in ("ctx", "kind", "type_comment") or value is None or value == []:
-                continue
-            if name == "value" and isinstance(node, ast.Constant):
-                fields.append(repr(value))
-            elif isinstance(
-                value, list
-            ):  # an empty piece of text in a string with values is there in some versions only
-                kept = [
-                    one for one in value if not (isinstance(node, ast.JoinedStr) and getattr(one, "value", None) == "")
-                ]
-                fields.append([name, [_plain(one) for one in kept]])
-            else:
-                fields.append([name, _plain(value)])
-        return fields
-    return repr(node)
 
 
 def _hash(value: Any) -> str:

@@ -21,6 +21,9 @@ from .workspace import read_bytes
 
 __all__ = ["Strict", "load", "parse", "parse_json", "read_text", "validate"]
 
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`).
+DECIDES_NO_RESULT = True
+
 MAX_BYTES = 1 << 20
 MAX_NODES = 20_000
 MAX_DEPTH = 32

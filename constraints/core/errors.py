@@ -7,6 +7,9 @@ from collections.abc import Iterable
 
 __all__ = ["BanksideError", "CheckFailed", "ConfigError", "ToolMissing", "nearest"]
 
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`).
+DECIDES_NO_RESULT = True
+
 
 class BanksideError(Exception):
     """An error that fits in one line: the fault, its place, and the valid values."""

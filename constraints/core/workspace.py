@@ -41,6 +41,9 @@ __all__ = [
     "writing",
 ]
 
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`).
+DECIDES_NO_RESULT = True
+
 #: Environment variable: most MiB of any file that is read, in place of the bound of its kind.
 LIMIT = "BANKSIDE_MAX_FILE_MIB"
 

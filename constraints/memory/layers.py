@@ -14,6 +14,9 @@ from ..core.workspace import reading
 
 __all__ = ["Places", "layered"]
 
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`).
+DECIDES_NO_RESULT = True
+
 #: File and line of every key path.
 Places = dict[tuple[Any, ...], tuple[str, int]]
 

@@ -36,6 +36,9 @@ __all__ = [
     "without_initial_values",
 ]
 
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`).
+DECIDES_NO_RESULT = True
+
 #: Seconds between two looks at the compiler's progress.
 POLL_S = 0.3
 

@@ -14,6 +14,9 @@ from ...constraints.core.workspace import reading, writing
 
 __all__ = ["read_vectors", "vector_blocks", "write_vectors"]
 
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`).
+DECIDES_NO_RESULT = True
+
 Format = FloatFormat | IntegerFormat
 Rows = list[np.ndarray]
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+import bankside
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.registry import unit
 from bankside.constraints.pam.pu import PamPuConfig
@@ -97,6 +99,182 @@ def test_what_counts(name, old, new, counts, package):
     assert (digest() != before) == counts
     file.write_text(FILES[name])
     assert digest() == before
+
+
+#: The same definitions in other places. Each is the files that replace others, or None for files that are gone.
+MOVES = {
+    "a function to a module of its own": {
+        "shared.py": "LEAST = 1\n\n\ndef add(a, b):\n    return _least(a) + b\n\n\nfrom .low import _least\n",
+        "low.py": "from .shared import LEAST\n\n\n"
+        + FILES["shared.py"].partition("+ b\n\n\n")[2].partition("def unused")[0],
+    },
+    "a function to a module with definitions of the same names as its variables": {
+        "shared.py": FILES["shared.py"].replace(
+            "def add(a, b):\n    return _least(a) + b\n", "from .beside import add\n"
+        ),
+        "beside.py": "from .shared import _least\n\n\na = b = 7\n\n\ndef add(a, b):\n    return _least(a) + b\n\n\n"
+        "class Beside:\n    pass\n",
+    },
+    "a module, whose name its users write, to a package": {
+        "unit.py": FILES["unit.py"]
+        .replace("from . import tables", "from .deep import rows")
+        .replace("tables.", "rows."),
+        "tables.py": None,
+        "deep/__init__.py": "",
+        "deep/rows.py": FILES["tables.py"],
+    },
+    "a module with its data file, imported inside a function": {
+        "unit.py": FILES["unit.py"].replace("from .late import late", "from .deep.last import late"),
+        "late.py": None,
+        "data.j2": None,
+        "deep/__init__.py": "",
+        "deep/last.py": FILES["late.py"],
+        "deep/data.j2": FILES["data.j2"],
+    },
+    "a module away from its data file": {
+        "unit.py": FILES["unit.py"].replace("from .late import late", "from .deep.last import late"),
+        "late.py": None,
+        "data.j2": None,
+        "deep/__init__.py": "",
+        "deep/last.py": FILES["late.py"],
+        "wide/data.j2": FILES["data.j2"],
+    },
+    "everything to a package": {
+        **dict.fromkeys(FILES),
+        "__init__.py": "from .deep.unit import Unit\n",
+        **{f"deep/{name}": text for name, text in FILES.items()},
+    },
+}
+
+
+def rewrite(package, files):
+    for name, text in files.items():
+        path = package / name
+        path.parent.mkdir(exist_ok=True)
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(text)
+
+
+@pytest.mark.parametrize("move", MOVES)
+def test_a_definition_may_move(move, package):
+    """Its module is no part of a digest, nor are imports that follow it; what it says still is."""
+    before = digest()
+    rewrite(package, MOVES[move])
+    assert digest() == before
+    for name, old, new in (
+        ("LEAST", "LEAST = 1", "LEAST = 2"),
+        ("TABLE", "low=3", "low=4"),
+        ("late", "hbm3-5.2", "hbm3-6.4"),
+        ("{{ x }}", "x", "y"),
+    ):
+        path = next(path for path in package.rglob("*.*") if path.suffix in (".py", ".j2") and old in path.read_text())
+        text = path.read_text()
+        path.write_text(text.replace(old, new))
+        assert digest() != before, name
+        path.write_text(text)
+    assert digest() == before
+
+
+def test_the_name_of_a_package_does_not_count(package):
+    before = digest()
+    rewrite(package.parent / "other_sources", FILES)
+    assert digest("other_sources.unit:Unit") == before
+
+
+TWINS = {
+    "__init__.py": "",
+    "one.py": "K = 1\n\n\ndef scaled(x):\n    return K * x\n",
+    "two.py": "K = 2\n\n\ndef scaled(x):\n    return K * x\n",
+    "three.py": "K = 1\n\n\ndef scaled(x):\n    return K * x\n",
+    "user.py": "from .one import scaled as a\nfrom .two import scaled as b\n\n\ndef use(x):\n    return a(x) - b(x)\n",
+    "named.py": "def low():\n    return 1\n\n\ndef high():\n    return 2\n\n\ndef use():\n    return low() / high()\n",
+    "inner.py": "import math\nfrom .one import scaled\n\n\ndef use(x):\n    return [scaled(math.floor(K)) for K in x]\n",
+    "text.py": "WHERE = 'twins.one:scaled'\n",
+    "shadow.py": "from .one import K\n\n\ndef use(scaled):\n    return [K for K in K] + [scaled]\n",
+    "loop.py": "def even(n):\n    return n == 0 or odd(n - 1)\n\n\ndef odd(n):\n    return n != 0 and even(n - 1)\n",
+}
+
+
+#: Two definitions with each other's names.
+SWAPPED = (
+    TWINS["named.py"].replace("def low", "def other").replace("def high", "def low").replace("def other", "def high")
+)
+
+
+@pytest.fixture
+def twins(package):
+    """A package with definitions of the same text, which use different definitions of the same name."""
+    folder = package.parent / "twins"
+    rewrite(folder, TWINS)
+    return folder
+
+
+@pytest.mark.parametrize(
+    "root, name, old, new, counts",
+    [
+        ("user:use", "user.py", "from .two", "from .one", True),  # both of the same text, one in place of two
+        ("user:use", "user.py", "from .two", "from .three", True),
+        ("user:use", "user.py", "from .one", "from .three", False),  # another place of the same
+        ("user:use", "user.py", "scaled as a\nfrom .two import scaled as b", "scaled as b\nfrom .two import scaled as a", True),
+        ("named:use", "named.py", "low():", "low(_=0):", True),
+        ("named:use", "named.py", TWINS["named.py"], SWAPPED, True),
+        ("named:use", "named.py", "low() / high()", "high() / low()", True),
+        ("inner:use", "inner.py", "import math", "import cmath as math", True),
+        ("inner:use", "inner.py", "from .one", "from .two", True),
+        ("inner:use", "inner.py", "import math\nfrom .one import scaled\n", "import math\nfrom .one import scaled\nK = 3\n", False),
+        ("shadow:use", "shadow.py", "from .one", "from .two", True),  # values of a first loop are the module's
+        ("shadow:use", "shadow.py", "import K\n", "import K\nscaled = 3\n", False),
+        ("text:WHERE", "text.py", "one", "three", False),
+        ("text:WHERE", "text.py", "one", "two", True),
+        ("text:WHERE", "one.py", "K * x", "K + x", True),
+        ("loop:even", "loop.py", "odd(n - 1)", "even(n - 1)", True),
+        ("loop:even", "loop.py", "and even(n - 1)", "and odd(n - 1)", True),
+    ],
+)  # fmt: skip
+def test_a_name_counts_by_what_it_stands_for(root, name, old, new, counts, twins):
+    before, text = digest(f"twins.{root}"), (twins / name).read_text()
+    assert old in text
+    (twins / name).write_text(text.replace(old, new))
+    assert (digest(f"twins.{root}") != before) == counts
+
+
+def test_a_statement_that_does_something_counts_with_its_module(twins):
+    """A choice between definitions does nothing else."""
+    before, file = digest("twins.one:scaled"), twins / "one.py"
+    for more, counts in (
+        ("try:\n    from numba import njit\nexcept ImportError:\n    njit = None\n", False),
+        ("if K:\n    print(K)\n", True),
+        ("@print\ndef told():\n    pass\n", True),
+    ):
+        file.write_text(TWINS["one.py"] + more)
+        assert (digest("twins.one:scaled") != before) == counts, more
+
+
+def test_plumbing_says_so_itself(twins):
+    """Modules that decide no result are named by themselves, so their list moves with them."""
+    before = digest("twins.user:use")
+    (twins / "two.py").write_text(TWINS["two.py"] + f"{sources.PLUMBING} = True\n")
+    plumbing = digest("twins.user:use")
+    (twins / "two.py").write_text(f"{sources.PLUMBING} = True\n" + TWINS["two.py"].replace("2", "3"))
+    assert before != plumbing == digest("twins.user:use")
+    found = set()
+    for folder, _, names in os.walk(Path(bankside.__file__).parent, followlinks=True):
+        files = (Path(folder, name) for name in names if name.endswith(".py"))
+        found |= {file.stem for file in files if f"\n{sources.PLUMBING} = True" in file.read_text()}
+    assert found == {"build", "document", "errors", "layers", "vector_files", "workspace"}
+
+
+@pytest.mark.parametrize("seed", ["0", "1"])
+def test_digests_are_the_same_in_every_process(seed, twins):
+    """Whatever the order of sets is."""
+    roots = ["twins.user:use", "twins.loop:even", "toy_sources:Unit"]
+    code = f"from bankside.sources import sources_digest; print(sources_digest({roots}))"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(twins.parent)}
+    environment["BANKSIDE_CACHE"] = str(twins.parent / "fresh")
+    done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
+    forget()
+    assert done.stdout.strip() == sources.sources_digest(roots)
 
 
 def test_a_named_memory_counts(package, monkeypatch):
@@ -206,6 +384,6 @@ def test_all_that_runs_when_a_unit_is_generated_counts(name, config):
     ran = executed(lambda: generate._generate.__wrapped__(chosen, config, chosen.module))
     missed = {(module, what) for module, what in ran if what not in known.get(module, ())}
     # What finds the generator, and what reads files.
-    beside = {"bankside.constraints.core.contract", "bankside.constraints.core.registry", *sources.PLUMBING}
-    assert {what for what in missed if what[0] not in beside} == set()
+    beside = {"bankside.constraints.core.contract", "bankside.constraints.core.registry"}
+    assert {what for what in missed if what[0] not in beside and not sources.is_plumbing(what[0])} == set()
     assert len(ran) > 15
