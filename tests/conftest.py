@@ -34,6 +34,10 @@ settings.register_profile("random", derandomize=False, print_blob=True, deadline
 settings.load_profile("random")
 
 
+def pytest_addoption(parser):
+    parser.addoption("--write-outputs", action="store_true", help="store the outputs that test_outputs.py compares")
+
+
 @pytest.fixture(autouse=True, scope="session")
 def results_satisfy_their_schema():
     """Whatever a test makes a command print with ``--json``, it satisfies the JSON Schema of that command."""
