@@ -130,10 +130,10 @@ def test_command_lines_are_found():
 
 
 def test_every_command_and_option_is_documented():
-    for name, (_, fill, _) in cli.COMMANDS.items():
+    for name in cli.COMMANDS:
         section = _section(name) + COMMANDS.split("## Selecting a configuration")[1].split("## JSON")[0]
         parser = cli._Parser()
-        fill(parser)
+        cli.command(name).fill(parser)
         for action in parser._actions:
             for option in action.option_strings:
                 # A key of a unit's workload is documented on the page of every unit that has it.

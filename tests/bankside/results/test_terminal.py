@@ -9,7 +9,7 @@ import pytest
 from rich.console import Console
 
 from bankside.results.terminal import FittingTable, steps
-from bankside.shell.cli import log
+from bankside.shell.options import log
 
 COLUMNS = [("ms", {}), ("mean", {"justify": "right"}), ("p50", {"justify": "right"}), ("p99", {"justify": "right"})]
 ROWS = [("time to first token", "57.31", "1,234,567.8", "0.00012"), None, ("end to end", "–", "88.1", "99999.125")]

@@ -285,7 +285,7 @@ def test_path_that_is_no_text(shell, tiny, place):
 def test_help_names_every_command_and_option(cli):
     top = cli("--help")
     assert top.code == 0 and top.err == ""
-    for name, (summary, _, _) in COMMANDS.items():
+    for name, summary in COMMANDS.items():
         assert re.search(rf"^    {name} ", top.out, re.M)
         page = cli(name, "--help")
         assert page.code == 0 and page.err == ""

@@ -1,0 +1,69 @@
+"""``bankside calibrate``: find ratios of importance at which the tiers of a system take equal time."""
+
+from __future__ import annotations
+
+import argparse
+
+from bankside.constraints.core.errors import ConfigError
+
+from ..options import changes_argument, emit, json_argument, page, positive, records_argument
+
+__all__ = ["fill", "run"]
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", help="system that moves tokens between tiers (pam), or its file")
+    parser.add_argument("--model", metavar="NAME|FILE", help="language model")
+    changes_argument(parser)
+    parser.add_argument(
+        "--trace",
+        metavar="FILE",
+        help="instead: find parameters of synthetic activations that reproduce an attention trace",
+    )
+    parser.add_argument("--context", metavar="N", type=positive, help="tokens of each request (default: 738)")
+    parser.add_argument("--rounds", metavar="N", type=positive, help="most rounds (default: 10)")
+    parser.add_argument("--output", metavar="FILE", help="add the result to this table of ratios")
+    parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
+    records_argument(parser)
+    json_argument(parser, page=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ...results.terminal import steps
+    from ...studies.evaluate import calibrate, fit_activations, system_changes
+
+    changes = system_changes(arguments.changes)
+    if arguments.trace is not None:
+        for name in ("model", "context", "rounds", "output"):
+            if getattr(arguments, name) is not None:
+                raise ConfigError(f"--trace fits activations, not ratios: it can't be combined with --{name}")
+        fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
+        page(arguments, fitted)
+        if arguments.json:
+            emit(arguments, fitted)
+        else:
+            print(" ".join(f"--set sparsity.{key}={value:g}" for key, value in fitted["sparsity"].items()))
+        return 0
+    if arguments.model is None:
+        raise ConfigError("the following arguments are required: --model, or --trace (see bankside calibrate --help)")
+    with steps() as tell:
+        result = calibrate(
+            arguments.system,
+            arguments.model,
+            context=arguments.context or 738,
+            rounds=arguments.rounds or 10,
+            output=arguments.output,
+            measure=arguments.measure,
+            records=arguments.records,
+            changes=changes,
+            progress=tell,
+        )
+    page(arguments, result)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        verdict = (
+            "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; these come nearest"
+        )
+        print(f"x {result['x']:g}, y {result['y']:g}: {verdict} ({result['conditions']})")
+    return 0

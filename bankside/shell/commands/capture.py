@@ -1,0 +1,31 @@
+"""``bankside capture``: write queries, keys and values of a text, and its trace of attention."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..options import emit, json_argument, positive
+
+__all__ = ["fill", "run"]
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("folder", metavar="MODEL_FOLDER", help="local Hugging Face folder of the LLaMA architecture")
+    parser.add_argument("--text", metavar="FILE", required=True, help="text that the model reads")
+    parser.add_argument("--tokens", metavar="N", type=positive, help="tokens of the text to use (default: all)")
+    parser.add_argument("-o", "--output", metavar="DIR", required=True, help="folder for the files")
+    json_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ...studies.decode import capture_result
+
+    result = capture_result(arguments.folder, arguments.text, arguments.output, tokens=arguments.tokens)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(
+            f"{result['folder']}: {result['tokens']} tokens, {result['layers']} layers, {result['heads']} heads on "
+            f"{result['kv_heads']} of keys and values; {result['steps']} steps of attention in {result['trace']}"
+        )
+    return 0

@@ -1,0 +1,31 @@
+"""``bankside disasm``: translate words of a CENT device to text."""
+
+from __future__ import annotations
+
+import argparse
+
+from ..options import emit, json_argument
+from .asm import device, device_arguments
+
+__all__ = ["fill", "run"]
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("file", metavar="FILE", help="words, binary or in hexadecimal")
+    parser.add_argument("-o", "--output", metavar="OUT", help="file for the text; standard output by default")
+    parser.add_argument(
+        "--format", choices=("bin", "hex"), help="of FILE; by default hex for .hex, .mem and .txt, else bin"
+    )
+    device_arguments(parser)
+    json_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ...studies.assemble import disassemble_result, size_text
+
+    result = disassemble_result(arguments.file, device(arguments), form=arguments.format, output=arguments.output)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(size_text(result) if "file" in result else "\n".join(result["text"]))
+    return 0

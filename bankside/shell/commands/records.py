@@ -1,0 +1,61 @@
+"""``bankside records``: list the measurement records of the package and missing ones; make or check them."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+from bankside.constraints.core.errors import CheckFailed
+
+from ..options import emit, json_argument, log, records_argument
+
+__all__ = ["fill", "run"]
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "pattern", metavar="PATTERN", nargs="?", default="*", help="only units whose names match: 'pam-*'"
+    )
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--make", action="store_true", help="make the missing, stale and refused records")
+    what.add_argument("--remake", action="store_true", help="make all records again")
+    what.add_argument("--check", action="store_true", help="measure again and compare: exit code 1 if anything differs")
+    records_argument(parser)
+    json_argument(parser)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from ...evidence.records import RecordFolder
+    from ...studies import inventory
+
+    folder = RecordFolder(arguments.records)
+    differ: list[dict[str, Any]] = []
+    if arguments.make or arguments.remake:
+        rows = inventory.make_records(folder, pattern=arguments.pattern, everything=arguments.remake, tell=log)
+    else:
+        rows = inventory.inventory(folder, inventory.wanted(folder, arguments.pattern))
+        if arguments.check:
+            differ = inventory.check_records(
+                folder, [row.measurement for row in rows if row.state in ("own", "shipped")], log
+            )
+    if arguments.json:
+        emit(
+            arguments,
+            {
+                "schema": 1,
+                "folder": str(folder.folder),
+                "shipped": str(folder.shipped),
+                "measurements": [
+                    {"command": row.measurement.command, "state": row.state, "record": row.name, "why": row.why}
+                    for row in rows
+                ],
+                "differ": differ if arguments.check else None,
+            },
+        )
+    else:
+        print(inventory.inventory_text(rows))
+        for one in differ:
+            print(f"differs  {one['command']}  ({', '.join(one['differs'])})")
+    if differ:
+        raise CheckFailed(f"{len(differ)} records differ from new measurements; the first: {differ[0]['record']}")
+    return 0

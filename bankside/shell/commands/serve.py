@@ -1,0 +1,165 @@
+"""``bankside serve``: serve requests on a system: arrivals, continuous batching, latencies, limits."""
+
+from __future__ import annotations
+
+import argparse
+
+from bankside.constraints.core.errors import ConfigError
+
+from ..options import (
+    above_zero,
+    changes_argument,
+    emit,
+    json_argument,
+    log,
+    natural,
+    not_negative,
+    page,
+    positive,
+    records_argument,
+)
+
+__all__ = ["fill", "run"]
+
+
+def fill(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("system", metavar="SYSTEM", help="system (see bankside list)")
+    parser.add_argument(
+        "--model", metavar="NAME|FILE", required=True, help="language model, or a Hugging Face config.json"
+    )
+    changes_argument(parser)
+    work = parser.add_argument_group("requests")
+    work.add_argument(
+        "--workload",
+        metavar="NAME|FILE",
+        required=True,
+        help="workload by name, its description (YAML), or a file of requests",
+    )
+    work.add_argument(
+        "--format", metavar="F", help="format of the file: jsonl, vidur, tsv or neupims; by its first line if not given"
+    )
+    work.add_argument(
+        "--requests", metavar="N", type=positive, help="requests to draw (1000), or most requests to read (all)"
+    )
+    work.add_argument(
+        "--output-tokens",
+        metavar="N",
+        type=positive,
+        default=128,
+        help="output tokens of requests in files without outputs",
+    )
+    work.add_argument(
+        "--rate",
+        metavar="R",
+        type=not_negative,
+        help="arrivals per second, 0: all at once; by default the workload's arrivals, or all at once if it has none",
+    )
+    work.add_argument(
+        "--burstiness",
+        metavar="CV",
+        type=not_negative,
+        help="coefficient of variation of the times between arrivals (default: 1, Poisson)",
+    )
+    work.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of lengths and arrivals")
+    how = parser.add_argument_group("scheduling")
+    how.add_argument(
+        "--batch-limit",
+        metavar="B",
+        type=positive,
+        help="most requests in work at once in an instance (default: 256; 65536 with --search batch)",
+    )
+    how.add_argument(
+        "--token-budget", metavar="N", type=positive, default=8192, help="most tokens of an iteration with prefill"
+    )
+    how.add_argument("--chunked", action="store_true", help="prefill in pieces, beside decoding")
+    how.add_argument("--preemption", metavar="P", default="recompute", help="recompute or reserve")
+    how.add_argument("--instances", metavar="I", type=positive, default=1, help="copies of the system")
+    how.add_argument("--dispatch", metavar="D", default="round-robin", help="round-robin or least-loaded")
+    how.add_argument(
+        "--fast",
+        metavar="TOLERANCE",
+        type=above_zero,
+        help="interpolate decode steps, each within this relative error (0.01)",
+    )
+    limits = parser.add_argument_group("limits")
+    limits.add_argument("--slo", metavar="MS", type=above_zero, help="limit for the time per output token")
+    limits.add_argument("--ttft-slo", metavar="MS", type=above_zero, help="limit for the time to first token")
+    limits.add_argument(
+        "--search", choices=("batch", "rate"), help="find the largest batch or arrival rate that meets --slo"
+    )
+    limits.add_argument(
+        "--slo-percentile", metavar="P", type=above_zero, default=99, help="percentile of TPOT for --search"
+    )
+    parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
+    parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
+    records_argument(parser)
+    parser.add_argument("--csv", metavar="FILE", help="write a row for each request, with the columns of LLMServingSim")
+    parser.add_argument("--plot", metavar="FILE", help="write a picture (.png, .svg or .pdf)")
+    parser.add_argument("--timeline", metavar="FILE", help="write iterations and requests, for ui.perfetto.dev")
+    parser.add_argument(
+        "--write-requests", metavar="FILE", help="write the requests themselves (.jsonl, .csv as vidur, or .tsv)"
+    )
+    json_argument(parser, page=True)
+
+
+def run(arguments: argparse.Namespace) -> int:
+    from bankside.models.serving import Policy
+
+    from ...studies.evaluate import system_changes
+    from ...studies.serve import Outputs, find_workload, run, serving_table
+
+    a = arguments
+    if a.slo_percentile > 100:
+        raise ConfigError(f"--slo-percentile must be at most 100, not {a.slo_percentile:g}")
+    if a.search == "rate" and a.rate is not None:
+        raise ConfigError("--search rate chooses the rate: it can't be combined with --rate")
+    fast = {} if a.fast is None else {"mode": "fast", "tolerance": a.fast}
+    limit = a.batch_limit or (1 << 16 if a.search == "batch" else 256)
+    policy = Policy(
+        batch_limit=limit,
+        token_budget=a.token_budget,
+        chunked=a.chunked,
+        preemption=a.preemption,
+        instances=a.instances,
+        dispatch=a.dispatch,
+        **fast,
+    )
+    outputs = Outputs(a.csv, a.plot, a.timeline, a.write_requests)
+    searched = a.search == "rate"
+    workload = find_workload(
+        a.workload,
+        form=a.format,
+        requests=a.requests,
+        rate=0 if searched else a.rate,
+        burstiness=None if searched else a.burstiness,
+        output_tokens=a.output_tokens,
+        seed=a.seed,
+    )
+    result = run(
+        a.system,
+        a.model,
+        workload,
+        policy,
+        outputs,
+        changes=system_changes(a.changes),
+        slo_ms=a.slo,
+        ttft_slo_ms=a.ttft_slo,
+        search=a.search,
+        percentile=a.slo_percentile,
+        burstiness=1.0 if a.burstiness is None else a.burstiness,
+        seed=a.seed,
+        refresh=a.refresh,
+        measure=a.measure,
+        records=a.records,
+        log=log,
+    )
+    page(arguments, result)
+    if a.json:
+        emit(arguments, result)
+    else:
+        from rich.console import Console
+
+        console = Console()
+        for part in serving_table(result):
+            console.print(part, highlight=False, soft_wrap=isinstance(part, str), markup=False)
+    return 0

@@ -1,0 +1,185 @@
+"""Options that several commands share, and the output of results."""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import json
+import sys
+from typing import Any
+
+__all__ = [
+    "above_zero",
+    "changes_argument",
+    "dry_run",
+    "emit",
+    "json_argument",
+    "log",
+    "natural",
+    "not_negative",
+    "page",
+    "positive",
+    "queries",
+    "real",
+    "records_argument",
+    "selected",
+    "selection_arguments",
+    "whole",
+]
+
+
+def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+    """One JSON object on standard output: the result of the command behind the keys that all results have."""
+    from ..provenance.envelope import enveloped
+
+    print(json.dumps(enveloped(result, arguments.command), indent=2))
+
+
+def page(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+    """The result as an HTML page, if the command line asks for it."""
+    if arguments.html is not None:
+        from ..pages import write_page
+        from ..provenance.envelope import enveloped
+
+        write_page(arguments.html, enveloped(result, arguments.command), getattr(arguments, "records", None))
+
+
+def log(text: str) -> None:
+    if sys.stderr is not None:  # the caller closed it; print would take standard output instead
+        print(text, file=sys.stderr)
+
+
+def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, target: str = "") -> None:
+    """``target``: alternatives to the unit, for a command that tells them apart itself."""
+    parser.add_argument(
+        "target" if target else "unit",
+        metavar=f"UNIT|{target}" if target else "UNIT",
+        help="unit (see bankside list)" + (", or a pattern of names: 'fp-*'" if several else ""),
+    )
+    parser.add_argument(
+        "--preset", metavar="P", help="published configuration to start from; the unit's first by default"
+    )
+    parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="sets",
+        help="one configuration key; may be repeated",
+    )
+    for key, values in (
+        ("format", "number format: fp16, bf16, fp32 or eEmF"),
+        ("variant", "design of the unit"),
+        ("buffering", "aim-channel, programs for AiM devices: single or ping-pong"),
+        ("registers", "aim-channel: 2, 32, ..."),
+    ):
+        parser.add_argument(
+            f"--{key}",
+            metavar=key[0].upper(),
+            dest="sets",
+            action="append",
+            type=functools.partial("{}={}".format, key),
+            help=f"{values}; short for --set {key}=...",
+        )
+    parser.add_argument(
+        "--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop"
+    )
+
+
+def selected(arguments: argparse.Namespace) -> Any:
+    from ..hardware.selection import select
+
+    return select(arguments.unit, preset=arguments.preset, file=arguments.config, sets=arguments.sets)
+
+
+def json_argument(parser: argparse.ArgumentParser, page: bool = False) -> None:
+    """``page``: the command makes an HTML page too."""
+    parser.add_argument("--json", action="store_true", help="one JSON object instead of text")
+    if page:
+        parser.add_argument("--html", metavar="FILE", help="write the result as an HTML page too")
+
+
+def changes_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--set",
+        metavar="KEY=VALUE",
+        action="append",
+        default=[],
+        dest="changes",
+        help="one key of the system's file, such as features.ping_pong=false; may be repeated",
+    )
+
+
+def records_argument(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--records",
+        metavar="DIR",
+        help="folder of measurement records; $BANKSIDE_RECORDS or the cache folder by default",
+    )
+
+
+def dry_run(arguments: argparse.Namespace, selection: Any) -> bool:
+    if arguments.dry_run:
+        from ..hardware.generate import tool_versions
+
+        emit(
+            arguments,
+            {
+                "schema": 1,
+                "unit": selection.unit.name,
+                "preset": selection.preset,
+                "config_hash": selection.config_hash,
+                "config": selection.config.model_dump(mode="json"),
+                "tools": tool_versions(),
+            },
+        )
+    return arguments.dry_run
+
+
+def positive(text: str) -> int:
+    """A whole number of at least 1."""
+    return whole(text, 1)
+
+
+def natural(text: str) -> int:
+    """A whole number of at least 0."""
+    return whole(text, 0)
+
+
+def queries(text: str) -> int:
+    """Queries of a group; the limit is far above the group of any model."""
+    return whole(text, 1, 4096)
+
+
+def whole(text: str, least: int, most: int = 1 << 40) -> int:
+    try:
+        value = int(text)
+    except ValueError:
+        shown = text if len(text) <= 40 else f"{text[:20]}... ({len(text)} characters)"
+        raise argparse.ArgumentTypeError(f"must be a whole number, not '{shown}'") from None
+    if not least <= value <= most:
+        raise argparse.ArgumentTypeError(
+            f"must be at least {least}, not {value}" if value < least else f"must be at most {most}, not {value}"
+        )
+    return value
+
+
+def above_zero(text: str) -> float:
+    """A number above 0."""
+    return real(text, False)
+
+
+def not_negative(text: str) -> float:
+    """A number of at least 0."""
+    return real(text, True)
+
+
+def real(text: str, zero: bool) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        value = float("nan")
+    if not (0 <= value <= 1e9) or value == 0 and not zero:
+        raise argparse.ArgumentTypeError(f"must be a number {'of at least' if zero else 'above'} 0, not '{text[:40]}'")
+    return value
