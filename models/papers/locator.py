@@ -15,8 +15,6 @@ from typing import Any
 
 from pydantic import BaseModel, Field, model_validator
 
-from ...constraints.core.contract import Unit
-from ...constraints.core.discovery import discover
 from ...constraints.core.document import Strict
 from ...constraints.core.errors import ConfigError, nearest
 from ..cost import load_costs
@@ -91,10 +89,9 @@ def _memory(evidence: Evidence, name: str) -> Mapping[str, Any]:
 
 
 def _unit(evidence: Evidence, name: str, preset: str) -> Any:
-    units = discover("bankside.units", Unit)
-    if name not in units:
-        raise ConfigError(nearest("unit", name, units))
-    return units[name].preset(preset)[1]
+    from ...constraints.core.registry import unit  # loads every unit
+
+    return unit(name).preset(preset)[1]
 
 
 #: Objects by their kind: the names after the kind, and the reader.
