@@ -791,7 +791,7 @@ def test_no_room_for_a_file_leaves_nothing(tmp_path, monkeypatch):
 CHILD = """
 import sys
 from bankside.models.inf2.store import KvStore
-from tests.models.test_inf2_store import rows_of
+from tests.models.inf2.test_store import rows_of
 store = KvStore.open(sys.argv[1])
 for start in range(600):
     for request in range(2):
