@@ -269,7 +269,7 @@ def test_plumbing_says_so_itself(twins):
 def test_digests_are_the_same_in_every_process(seed, twins):
     """Whatever the order of sets is."""
     roots = ["twins.user:use", "twins.loop:even", "toy_sources:Unit"]
-    code = f"from bankside.provenance.sources import sources_digest; print(sources_digest({roots}))"
+    code = f"from {sources.__name__} import sources_digest; print(sources_digest({roots}))"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": str(twins.parent)}
     environment["BANKSIDE_CACHE"] = str(twins.parent / "fresh")
     done = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
