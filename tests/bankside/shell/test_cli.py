@@ -201,7 +201,7 @@ def test_file_that_is_no_liberty_is_one_line(cli, place):
 
 def test_folder_that_can_not_be_written_is_told_at_once(cli, place, monkeypatch):
     for module in ("generate", "published"):
-        monkeypatch.setattr(f"bankside.{module}.generated_files", lambda *a, **k: pytest.fail("worked"))
+        monkeypatch.setattr(f"bankside.hardware.{module}.generated_files", lambda *a, **k: pytest.fail("worked"))
     monkeypatch.setattr("bankside.hardware.generate.verilog", lambda *a, **k: pytest.fail("worked"))
     (place / "file").write_text("kept")
     cli("gen", "pam-pu", "-o", "file").failed(2, r"can't write to file: ")
