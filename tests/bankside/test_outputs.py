@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bankside.records import SHIPPED, RecordFolder
 
 from bankside import cli, generate, measure
 from bankside.models.systems import system_names
-from bankside.records import SHIPPED, RecordFolder
 from tests.made_up import SIM
 from tests.made_up_model import TEXT, write_model
 
