@@ -387,9 +387,7 @@ def bench(request: SimRequest) -> StarcAttentionResult:
     workload: StarcAttentionWorkload = request.workload
     heads = [measured_head(config, workload, rng) for _ in range(3)]
     head = heads[0]
-    campaign = Campaign(
-        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
-    )
+    campaign = Campaign.of_unit(request, simulate)
     alone = [Part("select", head), Part("attend", head)]
     full = campaign.run("full_rate", [Episode(alone)])
     single, paced = _in_order(campaign, request, "memory", alone)

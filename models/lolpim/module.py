@@ -109,7 +109,7 @@ class ModuleTimer:
         self._known: dict[tuple[Any, bool], Timed] = {}
 
     def time(self, operator: Any, single: bool = False) -> Timed:
-        """Time of an operator's program (:mod:`.partition`), from closed rows. ``single``: use one set of buffers."""
+        """Time of an operator's program (:mod:`..aim.operators`), from closed rows. ``single``: use one set of buffers."""
         key = (operator, single)
         if key not in self._known:
             if len(self._known) > 1 << 14:

@@ -149,7 +149,7 @@ def draw(name_or_path: str | os.PathLike[str], count: int, seed: int = 1, *, tim
 
 
 def sample_lengths(spec: Any, count: int, rng: np.random.Generator, most: np.ndarray | None = None) -> np.ndarray:
-    """Whole numbers of tokens from a distribution of :mod:`constraints.workloads`, by its inverse if it has one.
+    """Whole numbers of tokens from a distribution of :mod:`bankside.constraints.workloads`, by its inverse if it has one.
 
     ``most`` cuts the distribution from above, separately for each draw.
     """
