@@ -74,7 +74,8 @@ def read_spec(
         If it is neither a named system nor a readable YAML file, or an override leads through a plain value.
     """
     name = os.fspath(name_or_path)
-    path = _files().get(name.strip().lower())
+    plain = name.strip().lower()
+    path = FILES.get(plain) or _files().get(plain)
     if path is None:
         path = Path(name)
         if beside is not None and not path.is_absolute():
