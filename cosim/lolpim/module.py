@@ -21,9 +21,9 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.lolpim.module import DecodeCase, LolPimModuleConfig, LolPimModuleResult
 from ...constraints.memory import Memory, load_memory
 from ...models.lolpim.allocation import Allocator
-from ...models.lolpim.device import LolPimModel
 from ...models.lolpim.head import ROWS, Head
 from ...models.lolpim.host import Write, load, map_rows, release, set_request, set_size, set_tokens, start
+from ...models.lolpim.module import LolPimModel
 from ...models.numerics import from_float64, to_float64
 from ...models.program import Program, Wait
 from ...models.program.encoding import encode_program

@@ -32,8 +32,8 @@ from ...constraints.memory import Memory
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
 from ..llm import ROTARY, ModelShape, Operator, layer_operators
-from ..lolpim.module import ModuleTimer, Timed, module_timer
 from ..lolpim.peak import NODE_UNITS, utilisation
+from ..lolpim.timing import ModuleTimer, Timed, module_timer
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch

@@ -34,7 +34,7 @@ FLOORS = {
         ["memory"],
         ["numerics"],
         ["sparse"],
-        ["aim", "attacc", "inf2", "pam"],
+        ["aim", "arith", "attacc", "inf2", "pam"],
         ["cent", "lolpim", "starc"],
         ["systems"],
         ["decode", "serving"],

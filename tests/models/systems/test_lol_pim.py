@@ -16,8 +16,8 @@ from bankside.constraints.memory import load_memory
 from bankside.models.aim.operators import Append, Context, Gemv, Module, Score
 from bankside.models.llm import load_model
 from bankside.models.lolpim.allocation import Allocator
-from bankside.models.lolpim.module import ModuleTimer, lockstep
 from bankside.models.lolpim.peak import utilisation
+from bankside.models.lolpim.timing import ModuleTimer, lockstep
 from bankside.models.memory.aim import FrontEnd, channel_mask
 from bankside.models.memory.aim_pingpong import PingPong
 from bankside.models.program import Program
