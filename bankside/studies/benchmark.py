@@ -214,8 +214,9 @@ _STARTS = (
 
 
 def _starts() -> Iterator[tuple[str, float, str]]:
-    """User and system time of whole commands, as multiples of imports that no command can do without: medians of 9
-    runs with byte code and caches in place. A command without the records that it needs is left out."""
+    """User and system time of whole commands, as multiples of the time of imports that every command needs.
+
+    Each is the median of 9 runs with byte code and caches in place. A command without the records that it needs is left out."""
     import os
     import statistics
     import subprocess

@@ -76,8 +76,8 @@ def _package(entry: EntryPoint) -> str:
 class Entries(Mapping[str, Any]):
     """Objects of the entry points of a group by name, each imported when it is first asked for.
 
-    Names alone import nothing of this package. An object of another package is imported before its name is listed; if
-    that fails, or it has a problem, it is named on standard error and left out. All others work.
+    Names alone import nothing of this package. An object of another package is imported before its name is listed. If
+    that fails, or it has a problem, standard error names it and it is left out. All others work.
     """
 
     def __init__(self, group: str, kind: type | None, problem: Callable[[str, Any], str | None]) -> None:
@@ -87,7 +87,7 @@ class Entries(Mapping[str, Any]):
 
     @cached_property
     def _entries(self) -> dict[str, EntryPoint]:
-        """Those of all packages. Reading the metadata of all takes as long as an import."""
+        """Entry points of all packages. Their metadata takes as long to read as an import."""
         return entries(self._group)
 
     def own(self, name: str) -> bool:

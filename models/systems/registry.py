@@ -46,7 +46,7 @@ def _problem(name: str, cls: Any) -> str | None:
 
 @lru_cache
 def _files() -> Mapping[str, Path]:
-    """File of each named system: those of this package, then those that kinds of other packages name. A second file
+    """File of each named system: first of this package, then of other packages. A second file
     can't take a name that is already there."""
     out = dict(FILES)
     for cls in [kinds()[kind] for kind in kinds() if not kinds().own(kind)]:
