@@ -9,18 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from bankside.constraints.core.errors import ConfigError, nearest
 from bankside.constraints.core.registry import UNITS
-from bankside.models.cost import ProcessClock
 from bankside.models.papers.category import CATEGORIES
 from bankside.models.papers.claims import Claim
 from bankside.models.papers.difference import Difference as Cause
 from bankside.models.papers.verdict import VERDICTS
-from bankside.models.systems.results import Capacity, DieArea
 
 from ..provenance.envelope import SCHEMA
 
@@ -31,8 +29,13 @@ class _Part(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 
 
-def _key(text: str, **options: Any) -> Any:
-    return Field(description=text, **options)
+def _key(text: str, unit: str | None = None, **options: Any) -> Any:
+    """A key of a result: its meaning, and the unit of its values."""
+    return Field(description=text, json_schema_extra=None if unit is None else {"unit": unit}, **options)
+
+
+#: Two ends of a band, or an estimate without and with wires.
+Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
 
 
 # ---- What all results have ------------------------------------------------------------------------------------------
@@ -41,87 +44,118 @@ def _key(text: str, **options: Any) -> Any:
 class Input(_Part):
     """A file, a record or sources from which a result is made."""
 
-    kind: str = _key("memory file, measurement record, sources, Verilog ...")
-    name: str = _key("path of a file as it was given, from `bankside/` on for one of the package; else a name")
-    sha256: str = _key("of the contents; for sources the first 32 digits of the digest of their definitions")
-    command: str | None = _key("record: command that makes the measurement again", default=None)
+    kind: str = _key("`memory file`, `system file`, `measurement record`, `sources`, `Verilog` and others")
+    name: str = _key(
+        "Path of a file as the command received it; a file of the package begins with `bankside/`. "
+        "For records and sources, their name"
+    )
+    sha256: str = _key(
+        "Digest of the contents. A digest of sources has 32 digits and covers "
+        "[definitions](architecture.md#measurement-records), not text"
+    )
+    command: str | None = _key("record: the command that makes it again", default=None)
     made_from: dict[str, str] | None = _key("record: digests and versions from which it was made", default=None)
-    verilog_sha256: str | None = _key("record: of the Verilog that was measured", default=None)
-    tools: dict[str, str] | None = _key("record: versions of the measuring tools", default=None)
+    verilog_sha256: str | None = _key("record: digest of the measured Verilog", default=None)
+    tools: dict[str, str] | None = _key("record: versions of the tools that made the measurement", default=None)
 
 
 class Envelope(_Part):
     """Keys of every result."""
 
-    version: Literal[1] = Field(alias="schema", description="version of these keys")
+    version: Literal[1] = Field(
+        alias="schema", description="version of the keys, 1; it changes when a key changes its meaning"
+    )
     command: str = _key("the command that made the result")
-    tools: dict[str, str] = _key("versions of the tools that decide the result")
+    tools: dict[str, str] = _key("version of each tool that affects the result")
     notes: list[str] = _key("remarks for readers of the figures")
-    warnings: list[str] = _key("possible problems of the request")
-    inputs: list[Input] = _key("everything from which the result is made")
+    warnings: list[str] = _key("possible mistakes in the command's options and inputs; also on standard error")
+    inputs: list[Input] = _key("every file, record and source from which the result was made")
 
 
 class _Selected(Envelope):
-    unit: str
-    preset: str | None = _key("published configuration; null if any key differs")
-    config_hash: str = _key("first 16 digits of the SHA-256 of unit and configuration")
-    config: dict[str, Any] = _key("the configuration in full")
+    unit: str = _key("name of the unit")
+    preset: str | None = _key("preset that the configuration equals")
+    config_hash: str = _key("hash of the configuration")
+    config: dict[str, Any] = _key("the configuration")
 
 
 class Parallelism(_Part):
-    tensor: int
-    pipeline: int
-    micro_batch: int | None = None
+    tensor: int = _key("devices that share a layer")
+    pipeline: int = _key("pipeline stages")
+    micro_batch: int | None = _key("requests of a micro-batch", default=None)
 
 
 class Spread(_Part):
     """Distribution over all requests, in ms."""
 
-    mean: float
-    p50: float
-    p90: float
-    p99: float
-    max: float
+    mean: float = _key("mean", "ms")
+    p50: float = _key("median", "ms")
+    p90: float = _key("90th percentile", "ms")
+    p99: float = _key("99th percentile", "ms")
+    max: float = _key("largest value", "ms")
 
 
 # ---- Units ----------------------------------------------------------------------------------------------------------
 
 
 class Check(_Part):
-    name: str
-    found: str | None = _key("version or place")
-    required: bool
-    purpose: str
-    fix: str | None = _key("command that installs it")
+    name: str = _key("name of the tool")
+    found: str | None = _key("version or path; null if the tool is missing")
+    required: bool = _key("whether Bankside needs the tool")
+    purpose: str = _key("use of the tool")
+    fix: str | None = _key("command that installs it; null if there is none")
 
 
 class CacheSize(_Part):
-    folder: str
-    size_bytes: int
+    folder: str = _key("the cache folder")
+    size_bytes: int = _key("size of all files", "bytes")
 
 
 class Doctor(Envelope):
-    ok: bool = _key("all required tools are installed")
-    checks: list[Check]
-    cache: CacheSize
+    ok: bool = _key("whether all required tools are installed")
+    checks: list[Check] = _key("a check of each tool")
+    cache: CacheSize = _key("the cache folder")
 
 
 class Format(_Part):
-    title: str
-    example: list[str]
+    title: str = _key("description of the format")
+    example: list[str] = _key("example lines of the format")
+
+
+class MemoryFacts(_Part):
+    """A memory, as ``bankside list`` gives it."""
+
+    source: str = _key("source of the memory's numbers")
+    file: str = _key("file of the memory")
+    channels: int = _key("channels of a device")
+    levels: dict[str, int] = _key("nodes at each level of a channel, outermost first")
+    banks_per_channel: int = _key("banks of a channel")
+    rows: int = _key("rows of a bank")
+    row_bytes: int = _key("size of a row of a bank", "bytes")
+    access_bytes: int = _key("size of one access to a bank", "bytes")
+    capacity_bytes: int = _key("capacity of a device", "bytes")
+    clock_mhz: float = _key("command clock", "MHz")
+    channel_gb_per_s: float = _key("peak rate of a channel's data buses", "GB/s")
+    device_gb_per_s: float = _key("peak rate of all channels of a device", "GB/s")
+    refresh: str | None = _key("refresh command, its interval and its length")
+    power_limit: bool = _key("whether the memory has a power limit that can be switched off")
+    quirks: list[str] = _key("simulators whose quirks can be switched on")
+    energy: Literal["modelled", "not modelled"] = _key("`modelled` or `not modelled`")
+    commands: list[str] = _key("names of the commands")
+    timings_cycles: dict[str, int] = _key("value of each named timing", "cycles")
 
 
 class List(Envelope):
-    units: list[str]
-    presets: dict[str, list[str]]
-    systems: list[str]
-    memories: list[str]
-    models: list[str]
-    workloads: list[str]
-    libraries: list[str]
-    memory: dict[str, dict[str, Any]] = _key("each memory: levels, timings, rates, power limit, sources")
-    formats: dict[str, Format] = _key("of traces and programs")
-    request_formats: dict[str, Format]
+    units: list[str] = _key("names of the units")
+    presets: dict[str, list[str]] = _key("presets of each unit; the first is the default")
+    systems: list[str] = _key("systems for `eval`")
+    memories: list[str] = _key("memories for `sim` and `time`")
+    models: list[str] = _key("language models for `eval`")
+    workloads: list[str] = _key("workloads for `serve`")
+    libraries: list[str] = _key("cell libraries for `synth`")
+    formats: dict[str, Format] = _key("formats of traces and programs for `time`")
+    request_formats: dict[str, Format] = _key("formats of request files for `serve`")
+    memory: dict[str, MemoryFacts] = _key("each memory of `memories`")
 
 
 class DryRun(_Selected):
@@ -131,21 +165,40 @@ class DryRun(_Selected):
 class DryRuns(Envelope):
     """``bankside synth PATTERN --dry-run``."""
 
-    selections: list[str]
+    selections: list[str] = _key("selected units and presets")
+
+
+class PortField(_Part):
+    name: str = _key("name of a payload's field; `fields` exists only if the payload has fields")
+    offset: int = _key("lowest bit of the field", "bits")
+    width: int = _key("width of the field", "bits")
+    meaning: str = _key("meaning of the field")
+
+
+class PortRow(_Part):
+    """A port of the generated Verilog."""
+
+    name: str = _key("name of the Verilog port")
+    direction: Literal["in", "out"] = _key("`in` or `out`")
+    width: int = _key("width of the port", "bits")
+    meaning: str = _key("meaning of the port's data")
+    fields: list[PortField] | None = _key(
+        "fields of a payload; the key exists only if the payload has fields", default=None
+    )
 
 
 class Gen(Envelope):
-    unit: str
-    module: str
-    summary: str
+    unit: str = _key("name of the unit")
+    module: str = _key("name of the Verilog module")
+    summary: str = _key("description of the unit in a few words")
     source: str = _key("paper and section")
-    preset: str | None
-    parameters: dict[str, Any]
-    config_hash: str
-    target_clock_mhz: float | None
-    latency_cycles: dict[str, int] = _key("fixed latencies by port")
-    ports: list[dict[str, Any]] = _key("name, direction, width, meaning, and the fields of a payload")
-    files: list[str]
+    preset: str | None = _key("preset that the configuration equals")
+    parameters: dict[str, Any] = _key("the configuration")
+    config_hash: str = _key("hash of the configuration")
+    target_clock_mhz: float | None = _key("target clock", "MHz")
+    latency_cycles: dict[str, int] = _key("fixed latencies; the unit's page explains their names", "clocks")
+    ports: list[PortRow] = _key("ports of the Verilog module")
+    files: list[str] = _key("written files; this key is on standard output only")
 
 
 #: Keys that ``sim`` adds to the measurements of a unit's bench, beside the options of the unit's workload.
@@ -172,35 +225,111 @@ def _sim(name: str) -> type[BaseModel]:
     return kind
 
 
-class Synth(_Selected):
-    model_config = ConfigDict(extra="allow")
+class SynthPart(_Part):
+    """A module that is mapped on its own."""
 
-    library: str
-    effort: Literal["area", "balanced", "speed"]
-    area_um2: float = _key("macros of memories are estimates")
-    area_ge: float = _key("in gate equivalents, each the area of a two-input NAND")
-    sequential_ge: float
-    combinational_ge: float
-    flip_flops: int
-    memory_bits: int = _key("in macros")
-    critical_path_ns: float
-    fmax_mhz: float | None
-    target_clock_mhz: float | None
-    process: ProcessClock | None = _key("estimate of the clock in the unit's own process", default=None)
-    cells: dict[str, int]
-    record: str
+    module: str = _key(
+        "mapped module: the unit, or a module that occurs many times in it ([compositions](pam/compositions.md))"
+    )
+    count: int = _key("how often the module occurs")
+    area_ge: float = _key("area of one occurrence, without other parts inside", "GE")
+    flip_flops: int = _key("flip-flops of one occurrence, without other parts inside")
+    memory_ge_estimate: float = _key("estimated memory area of one occurrence, without other parts inside", "GE")
+    critical_path_ns: float = _key("longest path of the module", "ns")
+
+
+class SynthMemory(_Part):
+    """A memory that is kept as a macro."""
+
+    name: str = _key("name of the memory")
+    depth: int = _key("number of words", "words")
+    width: int = _key("width of a word", "bits")
+    bits: int = _key("size of the memory", "bits")
+    read_ports: int = _key("number of read ports")
+    write_ports: int = _key("number of write ports")
+    synchronous_read: bool = _key("whether a read port has a clock")
+    area_um2_estimate: float = _key("estimated area", "µm²")
+
+
+class PathStep(_Part):
+    instance: str = _key("cell instance of a step")
+    cell: str = _key("library cell of the instance")
+    arc: str = _key("timing arc through the cell")
+    delay_ps: float = _key("delay of the arc", "ps")
+    net: str | None = _key("net that the step drives")
+
+
+class CriticalPath(_Part):
+    """The longest path."""
+
+    kind: str = _key("kind of the path")
+    start: str = _key("port, register or memory at the start")
+    end: str = _key("port, register or memory at the end")
+    steps: list[PathStep] = _key("cells of the path, in order")
+
+
+class ProcessClock(_Part):
+    """Estimate of a unit's clock in its own process."""
+
+    process: str = _key("process of the unit")
+    logic_node: str = _key("logic process of the same generation")
+    delay_node: str = _key("process from which the delay factor comes")
+    dram: bool = _key("whether the process is a DRAM process")
+    delay_factor: float = _key("delay of a gate over the same gate at 45 nm")
+    critical_path_ns: Pair = _key(
+        "[estimated](synthesis.md#clock-in-the-units-own-process) longest path, without and with wires", "ns"
+    )
+    fmax_mhz: Pair = _key("the inverse of both", "MHz")
+    clock_mhz: float = _key("target clock", "MHz")
+    verdict: Literal["meets", "misses", "undecided"] = _key("`meets`, `misses`, or `undecided` if wires decide")
+    sentence: str = _key("the verdict as text")
+    source: str = _key("sources of the factors")
+
+
+class Synth(_Selected):
+    library: str = _key("cell library")
+    effort: Literal["area", "balanced", "speed"] = _key("aim of technology mapping")
+    area_um2: float = _key("area of the cells, plus estimated area of the memory macros", "µm²")
+    area_ge: float = _key("`area_um2` divided by the area of the library's smallest NAND2", "GE")
+    logic_area_um2: float = _key("area of the cells alone", "µm²")
+    sequential_ge: float = _key("area of the flip-flops", "GE")
+    combinational_ge: float = _key("area of the other cells", "GE")
+    flip_flops: int = _key("number of flip-flops")
+    memory_bits: int = _key("bits of the memories that are kept as macros", "bits")
+    memory_area_um2_estimate: float = _key("estimated area of these macros, part of `area_um2`", "µm²")
+    memory_ge_estimate: float = _key("`memory_area_um2_estimate` in GE", "GE")
+    memory_model: str | None = _key("macro family from which the areas are estimated")
+    parts: list[SynthPart] = _key("mapped modules")
+    memories: list[SynthMemory] = _key("memories that are kept as macros")
+    critical_path_ns: float = _key("longest path of any kind", "ns")
+    fmax_mhz: float | None = _key("highest clock frequency: the inverse of `critical_path_ns`", "MHz")
+    register_fmax_mhz: float | None = _key("highest clock frequency of register-to-register paths alone", "MHz")
+    paths_ns: dict[str, float] = _key("longest path of each kind", "ns")
+    critical_path_sentence: str | None = _key(
+        "start and end of the longest path, and the signals that its gates combine with it"
+    )
+    critical_path: CriticalPath | None = _key("the longest path; null if there is none", default=None)
+    clocks: list[str] = _key("clock ports")
+    cells: dict[str, int] = _key("number of library cells by name")
+    nand2_um2: float = _key("area of one GE", "µm²")
+    fo4_ps: float = _key("delay of the library's inverter with a fan-out of four", "ps")
+    target_clock_mhz: float | None = _key("target clock of the configuration", "MHz")
+    process: ProcessClock | None = _key(
+        "estimate of the clock in the unit's own process; null for a unit without one", default=None
+    )
+    record: str = _key("name of the measurement record")
 
 
 class FpgaCounts(_Part):
     """Resources of an FPGA."""
 
     lut: int = _key("LUTs of logic before packing, inverters included")
-    ff: int
+    ff: int = _key("flip-flops")
     carry4: int = _key("carry chains in pieces of four bits")
-    bram36: int
-    bram18: int
-    uram: int
-    dsp: int
+    bram36: int = _key("block RAMs of 36 Kbit")
+    bram18: int = _key("block RAMs of 18 Kbit")
+    uram: int = _key("UltraRAMs of 288 Kbit")
+    dsp: int = _key("DSP blocks")
     srl: int = _key("LUTs that are shift registers; `lut` does not count them")
     lutram: int = _key("LUTs that are memory; `lut` does not count them")
 
@@ -208,563 +337,825 @@ class FpgaCounts(_Part):
 class FpgaPart(FpgaCounts):
     """A module, without modules inside it."""
 
-    module: str
-    count: int = _key("instances in the design")
-    lut_levels: int = _key("with registers directly outside its ports")
-    path_carry4: int
-    path_dsp: int
+    module: str = _key("a module of the design; equal modules are one")
+    count: int = _key("instances of it in the design")
+    lut_levels: int = _key("LUT levels of its longest path, with registers directly outside its ports")
+    path_carry4: int = _key("carry chains on that path")
+    path_dsp: int = _key("levels of that path in DSP blocks")
 
 
 class FpgaMemory(_Part):
-    module: str
-    name: str
-    count: int
-    depth: int
-    width: int
-    bits: int
-    read_ports: int
-    write_ports: int
-    synchronous_read: bool
-    becomes: Literal["bram", "uram", "lutram", "flip-flops", "nothing"]
-    misplaced: bool = _key("more than 256 bits became flip-flops")
+    module: str = _key("module of a memory that is written")
+    name: str = _key("name of the memory")
+    count: int = _key("instances of it in the design")
+    depth: int = _key("number of words", "words")
+    width: int = _key("width of a word", "bits")
+    bits: int = _key("size of the memory", "bits")
+    read_ports: int = _key("number of read ports")
+    write_ports: int = _key("number of write ports")
+    synchronous_read: bool = _key("whether a read port has a clock")
+    becomes: Literal["bram", "uram", "lutram", "flip-flops", "nothing"] = _key(
+        "`bram`, `uram`, `lutram`, `flip-flops`, or `nothing` if no port is used"
+    )
+    misplaced: bool = _key("whether more than 256 bits of it became flip-flops")
 
 
 class FpgaPath(_Part):
-    start: str | None
-    end: str | None
+    start: str | None = _key("port, register or memory at its start")
+    end: str | None = _key("port, register or memory at its end")
 
 
 class SynthFpga(_Selected):
     """``bankside synth UNIT --fpga FAMILY``."""
 
-    family: str
-    fpga: FpgaCounts
+    family: str = _key("family of FPGAs")
+    fpga: FpgaCounts = _key("resources of the whole design")
     percent: dict[str, dict[str, float | None]] = _key(
-        "shares of each device; `_counted`: of a total that a paper uses"
+        "Share of each device of the family, by device and resource. LUTs of all kinds count, and two block RAMs of "
+        "18 Kbit as one. `ff_counted` is the share of a total that a paper uses.",
+        "%",
     )
-    lut_levels: int = _key("logic depth of the longest path; there is no clock figure")
+    lut_levels: int = _key("LUT levels of the longest path")
     path_carry4: int = _key("carry chains of four bits on that path; they are no level")
     path_dsp: int = _key("levels of that path in DSP blocks")
-    longest_path: FpgaPath
-    memories: list[FpgaMemory]
-    cells: dict[str, int]
-    parts: list[FpgaPart]
-    target_clock_mhz: float | None
-    record: str
+    longest_path: FpgaPath = _key("the path with the most LUT levels")
+    memories: list[FpgaMemory] = _key("memories of the design")
+    cells: dict[str, int] = _key("number of primitives by name")
+    parts: list[FpgaPart] = _key("modules of the design, without modules inside them")
+    target_clock_mhz: float | None = _key("target clock of the configuration", "MHz")
+    record: str = _key("name of the measurement record")
 
 
 class SynthAll(Envelope):
     """``bankside synth PATTERN``."""
 
-    results: list[dict[str, Any]] = _key("each as the result of one unit, without the keys of all results")
+    results: list[dict[str, Any]] = _key("an object for each unit and preset, with the keys of one unit")
 
 
 class View(_Part):
-    model_config = ConfigDict(extra="allow")
-
-    file: str | None
-    picture: str | None
-    first_cycle: int
-    last_cycle: int
-    slices: int
-    truncated: bool
+    file: str | None = _key("file of the timeline")
+    picture: str | None = _key("file of the picture")
+    slices: int = _key("number of time slices")
+    commands: int = _key("commands in the timeline; channels with the same commands count once")
+    first_cycle: int = _key("first cycle of the timeline", "memory clocks")
+    last_cycle: int = _key("last cycle of the timeline", "memory clocks")
+    truncated: bool = _key("whether the timeline ends earlier than requested")
 
 
 class Export(_Part):
-    file: str
-    format: str
-    lines: int
+    file: str = _key("written file")
+    format: str = _key("format of the file")
+    lines: int = _key("number of lines in the file")
 
 
 class _Timed(Envelope):
-    memory: str
-    tokens: int | None
-    refresh: bool
-    power_limit: bool
-    cycles: int
-    time_ns: float
-    commands: dict[str, int]
-    energy_pj: float | None
-    energy_breakdown_pj: dict[str, float] | None
-    timeline: View | None
-    export: Export | None
+    memory: str = _key("name of the memory")
+    tokens: int | None = _key("tokens in each bank")
+    refresh: bool = _key("whether refresh is included")
+    power_limit: bool = _key("whether the power limit applies")
+    cycles: int = _key("time until the last command has finished", "memory clocks")
+    time_ns: float = _key("`cycles` in ns", "ns")
+    commands: dict[str, int] = _key("number of issued commands by name")
+    energy_pj: float | None = _key("energy of one channel; null if the memory states no energy", "pJ")
+    energy_breakdown_pj: dict[str, float] | None = _key(
+        "energy by component (`energy_breakdown_pj` is null if the memory states no energy)", "pJ"
+    )
+    timeline: View | None = _key("the timeline; null without timeline and picture")
+    export: Export | None = _key("the exported program; null without `--export`")
 
 
 class TimeUnit(_Timed):
     """``bankside time UNIT``: the reads of a decode step on one channel."""
 
-    unit: str
-    preset: str | None
-    config_hash: str
-    config: dict[str, Any]
-    head_dim: int
-    queries: int
+    unit: str = _key("name of the unit")
+    preset: str | None = _key("preset that the configuration equals")
+    config_hash: str = _key("hash of the configuration")
+    config: dict[str, Any] = _key("the configuration")
+    head_dim: int = _key("head dimension")
+    queries: int = _key("queries that share keys and values")
 
 
 class TimeTrace(_Timed):
     """``bankside time FILE`` and ``bankside time SYSTEM:MODEL``."""
 
-    file: str | None
-    format: str | None
-    system: str | None
-    lines: int | None
-    quirks: str | None
-    requests: int | None
-    row_hits: int | None
-    row_misses: int | None
-    row_conflicts: int | None
-    energy_not_modelled: list[str]
-    stages: dict[str, int] | None = _key("cycles by stage")
-    details: dict[str, Any] | None
+    tokens: int | None = _key("tokens in the KV cache")
+    cycles: int = _key("time until the last request has finished", "memory clocks")
+    commands: dict[str, int] = _key("number of issued commands by name, in all channels")
+    energy_pj: float | None = _key("energy of all channels; null if the memory states no energy", "pJ")
+    file: str | None = _key("path of the file")
+    format: str | None = _key("format of the file")
+    system: str | None = _key("`SYSTEM:MODEL`")
+    lines: int | None = _key("lines of the file, without empty lines and comments")
+    quirks: str | None = _key("simulator whose quirks are switched on")
+    requests: int | None = _key("number of instructions of an AiM host, of requests, or of commands of the program")
+    row_hits: int | None = _key("accesses that found their row open")
+    row_misses: int | None = _key("accesses that found their bank closed; null if misses are not counted separately")
+    row_conflicts: int | None = _key(
+        "accesses that found another row open; null if conflicts are not counted separately"
+    )
+    energy_not_modelled: list[str] = _key(
+        "issued commands without a stated energy, and other parts that the energy leaves out"
+    )
+    stages: dict[str, int] | None = _key(
+        "time of each named part of a program (`stages` is null if it has none)", "memory clocks"
+    )
+    details: dict[str, Any] | None = _key(
+        "further figures of the format: reads, writes, latency, rate, utilisation (`details` is null if it has none)"
+    )
 
 
 # ---- Systems --------------------------------------------------------------------------------------------------------
 
 
 class Split(_Part):
-    tensor: int
-    pipeline: int
-    throughput_tok_s: float | None
-    why: str | None = _key("reason if the split has no throughput")
+    tensor: int = _key("devices that share a layer")
+    pipeline: int = _key("pipeline stages")
+    throughput_tok_s: float | None = _key("rate of the split; null if it is not possible", "tokens/s")
+    why: str | None = _key("reason why the split is not possible")
 
 
 class Accelerator(_Part):
-    preset: str = _key("of `inf2-accelerator`")
-    clock_mhz: float
-    load_us: float = _key("flash to DRAM")
-    scores_us: float = _key("keys on the port, for one query")
-    softmax_us: float = _key("softmax and all other clocks of the job")
-    output_us: float = _key("values on the port")
-    dram_us: float = _key("load and reads in the DRAM")
-    bound: Literal["load", "units", "dram"] = _key("which of them a drive waits for")
+    preset: str = _key("preset of `inf2-accelerator`")
+    clock_mhz: float = _key("its clock", "MHz")
+    load_us: float = _key("a shard from the flash to the DRAM", "µs")
+    scores_us: float = _key("keys of the shard on the port, for one query", "µs")
+    softmax_us: float = _key("softmax and all other clocks of a query", "µs")
+    output_us: float = _key("values of the shard on the port, for one query", "µs")
+    dram_us: float = _key("the DRAM takes the shard and gives it to each query", "µs")
+    bound: Literal["load", "units", "dram"] = _key("longest of these: `load`, `units` or `dram`")
 
 
 class StepTimeline(_Part):
-    file: str
-    spans: int
+    file: str = _key("written file")
+    spans: int = _key("number of spans")
     layers: int = _key("layers that have spans")
     of_layers: int = _key("layers of the model")
 
 
+class LinkBytes(_Part):
+    down: float = _key("bytes away from the host", "bytes")
+    up: float = _key("bytes towards the host", "bytes")
+
+
 class CentBlock(_Part):
-    pim_cycles: int
-    pim_ms: float
-    cxl_ms: float
-    acc_ms: float
-    transfer_bytes: float = _key("payload that devices receive for a block, as the authors' simulator counts it")
+    pim_cycles: int = _key("cycles of a block's program", "memory clocks")
+    pim_ms: float = _key("time of a block on the channels", "ms")
+    cxl_ms: float = _key("time of a block on the links", "ms")
+    acc_ms: float = _key("time of a block on the units near memory", "ms")
+    transfer_bytes: float = _key(
+        "payload that devices receive for a block, as the authors' simulator counts it", "bytes"
+    )
 
 
 class CentController(_Part):
     process: str = _key("process of the die")
-    units_mm2: dict[str, float] = _key("measured area by unit, in the process of the die")
-    measured_mm2: float = _key("of all units")
-    measured_band_mm2: list[float] = _key("low and high end of the band")
-    published_mm2: float = _key("published area of the units near memory, which the measured area replaces")
-    die_mm2: float
-    die_usd: float
-    package_usd: float
-    nre_usd: float
-    published_die_mm2: float = _key("with the published area")
-    published_usd: float = _key("with the published area: die, package and development")
+    units_mm2: dict[str, float] = _key("measured area by unit, in the process of the die", "mm²")
+    measured_mm2: float = _key("measured area of all units", "mm²")
+    measured_band_mm2: list[float] = _key("low and high end of the measured area", "mm²")
+    published_mm2: float = _key("published area of the units near memory, which the measured area replaces", "mm²")
+    die_mm2: float = _key("area of a controller with the measured area", "mm²")
+    die_usd: float = _key("price of its die", "$")
+    package_usd: float = _key("price of its package", "$")
+    nre_usd: float = _key("its share of the development", "$")
+    published_die_mm2: float = _key("area of a controller with the published area", "mm²")
+    published_usd: float = _key("its price: die, package and development", "$")
     slowest: str | None = _key("unit with the longest path")
-    slowest_mhz: list[float] | None = _key("its clock in the process, an estimate without and with wires")
+    slowest_mhz: list[float] | None = _key("its clock in the process, an estimate without and with wires", "MHz")
 
 
 class Clustering(_Part):
-    prompt_flops: int = _key("operations of the prompt's clustering, a head")
-    interval_flops: int = _key("operations of the clustering of an interval, a head")
-    prompt_gpu_ms: float = _key("the prompt's clustering, all heads and layers")
-    gpu_us_per_step: float = _key("clustering of intervals, the share of a step")
-    write_bytes: int = _key("keys and values of an interval that move to their places, a head")
-    write_us_per_step: float = _key("these moves, the share of a step")
-    us_per_step: float = _key("both")
-    tpot_ms_with: float = _key("`tpot_ms` with both, nothing hidden")
-    energy_mj_per_token: dict[str, float] = _key("by component, and `total`")
+    prompt_flops: int = _key("operations of the prompt's clustering, for a head")
+    interval_flops: int = _key("operations of an interval's clustering, for a head")
+    prompt_gpu_ms: float = _key("the prompt's clustering on the GPUs, for all heads and layers", "ms")
+    gpu_us_per_step: float = _key("clustering of intervals on the GPUs, the share of a step", "µs")
+    write_bytes: int = _key("keys and values of an interval that move to their places, for a head", "bytes")
+    write_us_per_step: float = _key("all these moves, the share of a step", "µs")
+    us_per_step: float = _key("clustering and moves, the share of a step", "µs")
+    tpot_ms_with: float = _key("`tpot_ms` with both, nothing hidden", "ms")
+    energy_mj_per_token: dict[str, float] = _key("energy of both by component, and `total`", "mJ")
 
 
 class Selecting(_Part):
     unit: str = _key("unit and preset")
-    clusters: int = _key("clusters of the measured selection")
-    tail_us: float = _key("from the last score to the end of the program")
+    clusters: int = _key("clusters of its measured selection")
+    tail_us: float = _key("from the last score to the program's end", "µs")
     share_of_attention: float = _key("a tail in each layer over `attention_us`")
-    measured_share: float | None = _key("the record's share, of attention on `pam-pu`")
-    tpot_ms_with: float = _key("`tpot_ms` with a tail in each layer")
+    measured_share: float | None = _key("the record's share of attention on `pam-pu`")
+    tpot_ms_with: float = _key("`tpot_ms` with a tail in each layer", "ms")
 
 
-class Eval(Envelope):
+class Capacity(_Part):
+    """Memory of the fullest device."""
+
+    available_bytes_per_device: int = _key("memory of a device for weights, keys and values", "bytes")
+    weight_bytes_per_device: int = _key("weights on the fullest device", "bytes")
+    kv_bytes_per_device: int = _key("keys and values on the fullest device", "bytes")
+    largest_batch: int = _key("largest batch that fits at this context")
+    largest_batch_with_output: int = _key("largest batch that fits at this context with the output tokens")
+
+
+class DieArea(_Part):
+    """Units on one DRAM die, against the published budget."""
+
+    unit_ge: float = _key("measured area of one unit", "GE")
+    units_per_die: int = _key("number of units on a die")
+    unit_mm2: Pair = _key("area of one unit in the DRAM process, low and high end", "mm²")
+    units_mm2: Pair = _key("area of all units of a die, low and high end", "mm²")
+    die_percent: Pair = _key("`units_mm2` as a percentage of the die", "%")
+    with_other_percent: Pair = _key(
+        "the same percentage with the area of `other` added: "
+        "`reduction_mm2` if the reduction units are measured, else the published area",
+        "%",
+    )
+    placed_percent: Pair = _key("the same percentage with the customary placement utilisation at both ends", "%")
+    other: str = _key("further hardware that the budget covers, for example `16 reduction units, measured`")
+    other_mm2: float = _key("published area of this hardware", "mm²")
+    published_unit_mm2: float = _key("area of the paper's unit", "mm²")
+    published_units_percent: float = _key("area of the paper's units as a percentage of the die", "%")
+    die_mm2: float = _key("area of the die", "mm²")
+    budget_mm2: float = _key("total area that the paper states", "mm²")
+    budget_percent: float = _key("`budget_mm2` as a percentage of the die", "%")
+    logic_node: str = _key("logic process from which areas are converted")
+    density_penalty: float = _key("area in the DRAM process over area in the logic process")
+    source: str = _key("sources of the keys in `area`")
+    reduction_mm2: Pair | None = _key(
+        "area of all reduction units of a die, low and high end; null if none is measured", "mm²"
+    )
+
+
+class EvalUnit(_Part):
+    """The unit of a system, with measured figures."""
+
+    unit: str = _key("name of the unit")
+    preset: str | None = _key("preset of the unit")
+    settings: dict[str, Any] = _key("parameters that differ from the preset")
+    config: dict[str, Any] | None = _key("the configuration", default=None)
+    config_hash: str = _key("hash of the configuration")
+    clock_mhz: float = _key("clock at which the unit runs", "MHz")
+    fmax_mhz: float | None = _key("measured highest clock", "MHz")
+    library: str | None = _key("cell library of this measurement", default=None)
+    meets_clock: bool = _key("whether `fmax_mhz` is at least `clock_mhz`")
+    process: dict[str, Any] | None = _key(
+        "`process` of [synth](#synth): the clock in the unit's own process; null if there is none"
+    )
+    area_ge: float = _key("measured area", "GE")
+    beats_per_clock: float | None = _key("measured `beats_per_clock` of [sim](#sim)", "beats/clock", default=None)
+    softmax_gap_cycles: float | None = _key("measured `softmax_gap_cycles` of [sim](#sim)", "clocks", default=None)
+    drain_cycles: float | None = _key("measured `drain_cycles` of [sim](#sim)", "clocks", default=None)
+
+
+class UnitAttention(_Part):
+    """Attention on units beside the banks of a memory."""
+
+    memory: str = _key("name of the memory")
+    power_limit: bool = _key("whether the power limit applies")
+    refresh: bool = _key("whether refresh is included")
+    channels: int = _key("channels of a device")
+    banks: int = _key("banks of a channel")
+    instances: int = _key("key/value heads times requests, on one device")
+    channels_per_instance: int = _key("channels over which one instance is spread")
+    instances_per_channel: int = _key("instances on the busiest channel")
+    queries_per_instance: int = _key("queries that share keys and values")
+    queries_per_pass: int = _key("most queries that a burst of K or V meets")
+    passes: int = _key("passes over K and V for the queries that share them")
+    tokens_per_bank: int = _key("tokens in the fullest bank", "tokens")
+    cycles_per_layer: float = _key("cycles of the busiest channel", "memory clocks")
+    reads_per_layer: float = _key("all-bank reads of the busiest channel")
+    read_slot_utilisation: float = _key("fraction of the shortest read intervals that are used")
+    softmax_gap_memory_cycles: int = _key("measured softmax gap", "memory clocks")
+    unit_burst_memory_cycles: int = _key("time that the unit needs for one column burst", "memory clocks")
+
+
+class PartialResults(_Part):
+    """Bytes of a layer's partial results over each hop; empty without reduction units."""
+
+    tree_bytes: dict[str, float] = _key("with reduction units in the arrays, by hop", "bytes", default={})
+    central_bytes: dict[str, float] = _key("with one place of reduction per device, by hop", "bytes", default={})
+    saved_percent: dict[str, float] = _key("saving of the reduction units, by hop", "%", default={})
+
+
+class Tier(_Part):
+    """A tier of memory in a step."""
+
+    model_config = ConfigDict(extra="allow")
+
+    tokens: int = _key("tokens in the tier")
+    capacity_tokens: int = _key("tokens for which the tier has room")
+    active_tokens: int = _key("tokens that the step activates")
+    active_percent: float = _key("share of all active tokens", "%")
+    query_us: float = _key("time per layer to send the queries", "µs")
+    local_us: float = _key("time per layer of attention on the units", "µs")
+    reduce_us: float = _key("time per layer of reduction, hidden or not", "µs")
+    return_us: float = _key("time per layer to return the results", "µs")
+    scores_us: float = _key("time per layer to return the scores", "µs")
+    total_us: float = _key("time of a layer's attention", "µs")
+    queries_per_pass: int = _key("most queries that a column read meets")
+    passes: int = _key("passes over K and V for the queries that share them")
+    imbalance: float = _key("largest load of a bank group or channel over the mean")
+    moving_ms: float = _key("time of a step in a bank group or channel for reads and writes of moved tokens", "ms")
+    busy_ms: float = _key("time of a step in a bank group or channel for attention", "ms")
+    units_mm2: Pair | None = _key(
+        "measured area of all units of a die, low and high end; null if it is not measured", "mm²"
+    )
+    reduction_mm2: Pair | None = _key(
+        "measured area of all reduction units of a die, low and high end; null if it is not measured", "mm²"
+    )
+    published_percent: float = _key("published area of the hardware as a percentage of the die", "%")
+    die_percent: Pair | None = _key("`units_mm2` as a percentage of the die", "%")
+    with_other_percent: Pair | None = _key("the same percentage with the reduction units", "%")
+    partial_results: PartialResults = _key("partial results of a layer over each hop")
+
+
+class TierReduction(_Part):
+    """Reduction of partial results, over the time of attention."""
+
+    model_config = ConfigDict(extra="allow")
+
+    share_percent: float = _key("percentage of attention time for unhidden reduction and the last merge", "%")
+    hidden_percent: float = _key(
+        "percentage of attention time with reduction hidden behind the units, in the slowest tier", "%"
+    )
+    exposed_us: float = _key("time per layer of unhidden reduction", "µs")
+    merge_us: float = _key("time per layer of the last merge", "µs")
+
+
+class TierAttention(_Part):
+    """Attention over tiers of memory (`pam`, `ls-pim`, `l-pim`)."""
+
+    model_config = ConfigDict(extra="allow")
+
+    tiers: dict[str, Tier] = _key("each tier")
+    micro_batch: int = _key("requests of a micro-batch")
+    kv_tokens: int = _key("tokens of all requests", "tokens")
+    active_tokens: int = _key("tokens that the step activates", "tokens")
+    moves: dict[str, int] = _key("swaps between two tiers in the step")
+    moved_percent: float = _key("swaps as a percentage of the tokens", "%")
+    migration_ms: float = _key("time of the transfers between tiers, which run beside the step", "ms")
+    block_table_bytes: int = _key("size of the entries of all tokens in the block table", "bytes")
+    interface_rate_fraction: dict[str, float] = _key(
+        "for each pair of tiers: measured fraction of the slower memory's rate that transfers reach"
+    )
+    x: float | None = _key(
+        "target ratio of the scheduler: importance of a token in HBM over the importance of a token in the SSD"
+    )
+    y: float | None = _key(
+        "target ratio of the scheduler: importance of a token in DDR over the importance of a token in the SSD"
+    )
+    reduction: TierReduction | None = _key("reduction of partial results; null without reduction units")
+
+
+class ModuleAttention(_Part):
+    """Attention on AiM modules alone (`lol-pim`, `aimx-pim`)."""
+
+    memory: str = _key("name of the memory")
+    partition: Literal["token", "head"] = _key(
+        "`token` or `head`: see [LoL-PIM as a system](lolpim/system.md#where-operands-lie)"
+    )
+    ping_pong: bool = _key("whether there are two sets of buffers")
+    kv_heads_per_module: int = _key("key/value heads of each request on a module")
+    queries_per_head: int = _key("queries that share a head's keys and values")
+    modules_per_head: int = _key("modules that share an attention head")
+    score_us_per_layer: float = _key("time of the channels for the scores of one request on a module", "µs")
+    context_us_per_layer: float = _key(
+        "time of the channels for the product with the values of one request on a module", "µs"
+    )
+    softmax_us_per_layer: float = _key("time of the hub for the softmax, hidden or not", "µs")
+    sums_us_per_layer: float = _key("time of the hub for sums of partial results, hidden or not", "µs")
+    kv_append_us_per_layer: float = _key("time to write the new token's key and value", "µs")
+
+
+class _EvalAny(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
-    config_hash: str = _key("of the system's description, the model's shape and the load")
-    system: str
-    model: str
-    context: int
-    batch: int
-    output_tokens: int
-    instances: int
-    tpot_ms: float = _key("time per output token")
-    throughput_tok_s: float = _key("tokens of all requests per second")
-    energy_mj_per_token: float
-    breakdown_ms: dict[str, float] = _key("`tpot_ms` by operator")
-    energy_breakdown_mj: dict[str, float | str] = _key("by component; a text for a component that is not modelled")
-    capacity: Capacity
-    parallelism: Parallelism
-    area: DieArea | None
-    unit: dict[str, Any] | None
-    attention: dict[str, Any] | None
-    utilisation_percent: float | None
-    gpu_rule: str | None = _key("rule by which GPUs take their times")
-    records: list[str] = _key("names of the measurement and kernel records on which it rests")
-    assumptions: list[str]
+    config_hash: str = _key("hash of the system's description, the model's shape and the options")
+    system: str = _key("name of the system")
+    model: str = _key("name of the model")
+    context: int = _key("context of the first step", "tokens")
+    batch: int = _key("requests of all instances together")
+    output_tokens: int = _key("number of generated tokens")
+    instances: int = _key("number of copies of the system")
+    tpot_ms: float = _key("time per output token of a request", "ms")
+    throughput_tok_s: float = _key("tokens of all requests per second", "tokens/s")
+    energy_mj_per_token: float = _key("modelled energy per token", "mJ")
+    breakdown_ms: dict[str, float] = _key("`tpot_ms` by operator; the values add up to `tpot_ms`", "ms")
+    energy_breakdown_mj: dict[str, float | str] = _key("energy by component, or `not modelled`", "mJ")
+    capacity: Capacity = _key("memory of the fullest device")
+    parallelism: Parallelism = _key("division of the model over devices")
+    area: DieArea | None = _key("units on a die; null for a system without units")
+    unit: EvalUnit | dict[str, Any] | None = _key("the unit with measured figures; null for a system without units")
+    attention: UnitAttention | TierAttention | ModuleAttention | dict[str, Any] | None = _key(
+        "attention beside memory; null for a system without units"
+    )
+    utilisation_percent: float | None = _key(
+        "[operations over their peak](lolpim/system.md#results); only on systems of AiM modules alone", "%"
+    )
+    gpu_rule: str | None = _key("[rule](gpu.md) by which GPUs take their times")
+    records: list[str] = _key("measurement records and kernel records on which the result rests")
+    assumptions: list[str] = _key("assumptions of the model")
     splits: list[Split] | None = _key("splits that `--split` tried", default=None)
-    block: CentBlock | None = _key(
-        "of `cent`: a block of the model on the channels, the links, the units near memory", default=None
-    )
-    embedding_ms: float | None = _key("of `cent`: embedding, last norm, output matrix", default=None)
-    host_ms: float | None = _key("of `cent`: the host's time for a token", default=None)
-    power_w: float | None = _key("of `cent`: power of all devices", default=None)
-    power_breakdown_w: dict[str, float] | None = _key("of `cent`: by component", default=None)
-    stages: int | None = _key("of `cent`: stages of the pipeline", default=None)
-    utilised_devices: int | None = _key("of `cent`: devices with a stage", default=None)
+    timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
+
+
+class OfCent(_Part):
+    """Further keys of `cent`."""
+
+    block: CentBlock | None = _key("a block of the model", default=None)
+    embedding_ms: float | None = _key("time of a token for embedding, last norm and output matrix", "ms", default=None)
+    host_ms: float | None = _key("time of a token on the host", "ms", default=None)
+    power_w: float | None = _key("power of all devices", "W", default=None)
+    power_breakdown_w: dict[str, float] | None = _key("power by component", "W", default=None)
+    stages: int | None = _key("stages of the pipeline", default=None)
+    utilised_devices: int | None = _key("devices with a stage", default=None)
     controller: CentController | None = _key(
-        "of `cent`: the controller of a device, with measured areas; none under "
-        "quirks and if an area has not been measured",
+        "the controller of a device with measured areas; null under quirks and if an area has not been measured",
         default=None,
     )
-    price_usd: dict[str, float] | None = _key("of `cent`, and of `inf2` and its baselines: price by part", default=None)
-    usd_per_hour: float | None = _key("of `cent`: price over three years, and electricity", default=None)
-    tokens_per_usd: float | None = _key("of `cent`", default=None)
-    traffic_bytes: dict[str, dict[str, float]] | None = _key(
-        "of `inf2` and its baselines: bytes of a decode step over all links of each name, away from the host (`down`) and "
-        "towards it (`up`)",
-        default=None,
+    price_usd: dict[str, float] | None = _key("price by part", "$", default=None)
+    usd_per_hour: float | None = _key("price over three years, and electricity", "$/h", default=None)
+    tokens_per_usd: float | None = _key("tokens for a dollar", "1/$", default=None)
+
+
+class OfInf2(_Part):
+    """Further keys of `inf2` and its baselines."""
+
+    traffic_bytes: dict[str, LinkBytes] | None = _key("bytes of a decode step over all links of a name", default=None)
+    prefill_s: float | None = _key("prefill of all requests", "s", default=None)
+    run_throughput_tok_s: float | None = _key("throughput with the prefill counted", "tokens/s", default=None)
+    weights_at: Literal["gpu", "host", "drives"] | None = _key(
+        "place of the weights: `gpu`, `host` or `drives`", default=None
     )
-    prefill_s: float | None = _key("of the same: prefill of all requests", default=None)
-    run_throughput_tok_s: float | None = _key("of the same: tokens per second with the prefill counted", default=None)
-    weights_at: Literal["gpu", "host", "drives"] | None = _key("of the same: place of the weights", default=None)
     kv_at: Literal["host", "drives"] | None = _key("of the baselines: place of keys and values", default=None)
+    price_usd: dict[str, float] | None = _key(
+        "price of `gpu`, `server`, `expansion` and `drives`; null for a GPU without a price", "$", default=None
+    )
     x_cache_requests: int | None = _key("of `inf2`: requests whose inputs the host keeps", default=None)
     x_cache_bound: str | None = _key("of `inf2`: why there are not more", default=None)
     shards_per_drive: int | None = _key("of `inf2`: key/value heads of requests on the busiest drive", default=None)
-    tok_s_per_usd: float | None = _key(
-        "of `inf2` and its baselines: `run_throughput_tok_s` over the price", default=None
-    )
+    dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
+    tok_s_per_usd: float | None = _key("`run_throughput_tok_s` over the whole price", "tokens/s/$", default=None)
     accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
-    timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
-    method: str | None = _key(
-        "of `starc`: which tokens heads read; the keys up to `selecting` are of `starc` too", default=None
-    )
-    budget: int | None = _key("tokens of a selection", default=None)
+
+
+class OfStarc(_Part):
+    """Further keys of `starc`. Counts are of a head whose tokens are selected, means over steps."""
+
+    method: str | None = _key("which tokens heads read", default=None)
+    budget: int | None = _key("tokens of a selection", "tokens", default=None)
     prompt_tokens: int | None = _key("tokens of the prompt", default=None)
     unit_tokens: int | None = _key("tokens of an access unit", default=None)
     full_layers: int | None = _key("first layers that attend to all tokens", default=None)
-    wanted: float | None = _key("tokens that a head attends to, mean over steps; so the next five", default=None)
-    fetched: float | None = _key("tokens of the access units that it reads", default=None)
-    overfetch: float | None = _key("`fetched` without `wanted`", default=None)
+    wanted: float | None = _key("tokens that the head attends to", "tokens", default=None)
+    fetched: float | None = _key("tokens of the access units that it reads", "tokens", default=None)
+    overfetch: float | None = _key("`fetched` without `wanted`", "tokens", default=None)
     units: float | None = _key("access units", default=None)
-    runs: float | None = _key("runs of neighbouring access units", default=None)
+    runs: float | None = _key("runs of neighbours among them", default=None)
     rows: float | None = _key("rows with some of them, for K; V has as many", default=None)
     waiting: float | None = _key("share of the reads' time in which a channel waits for another head", default=None)
-    attention_us: float | None = _key("attention on the units, all layers of a step", default=None)
-    scored: float | None = _key("vectors that a head reads to score tokens; not in `attention_us`", default=None)
+    attention_us: float | None = _key("attention on the units, all layers of a step", "µs", default=None)
+    scored: float | None = _key(
+        "vectors that a head reads to score tokens; not in `attention_us`", "vectors", default=None
+    )
     synthetic: bool | None = _key("whether keys and queries are made up", default=None)
     steps: int | None = _key("steps whose selections were computed", default=None)
-    clustering: Clustering | None = _key("clustering and moves of clustered tokens; not in `tpot_ms`", default=None)
-    selecting: Selecting | None = _key("the unit that selects, from its record; not in `tpot_ms`", default=None)
-    dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
+    clustering: Clustering | None = _key(
+        "clustering and moves of clustered tokens, not in `tpot_ms`; null for other methods", default=None
+    )
+    selecting: Selecting | None = _key(
+        "the unit that selects, from its record, not in `tpot_ms`; null for other methods", default=None
+    )
+
+
+class Eval(OfStarc, OfInf2, OfCent, _EvalAny):
+    """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
 
 class EvalWorkload(Envelope):
     """``bankside eval --workload``: decoding in steady state."""
 
-    system: str
-    model: str
-    workload: str
-    throughput_tok_s: float
-    batch: float = _key("mean requests in work")
-    context: float = _key("mean tokens in the KV cache of a request")
-    largest_batch: int
-    longest_context: int
-    preempted: int
-    utilisation_percent: float | None
-    parallelism: Parallelism
-    splits: list[Split] | None
-    records: list[str]
+    system: str = _key("name of the system")
+    model: str = _key("name of the model")
+    workload: str = _key("name of the workload")
+    throughput_tok_s: float = _key("tokens of all requests per second", "tokens/s")
+    batch: float = _key("number of requests, mean over the steps")
+    context: float = _key("mean context of a request", "tokens")
+    largest_batch: int = _key("largest batch of all steps")
+    longest_context: int = _key("longest context of all steps", "tokens")
+    preempted: int = _key("requests that lost their room because other requests grew")
+    utilisation_percent: float | None = _key(
+        "[operations over their peak](lolpim/system.md#results); only on systems of AiM modules alone", "%"
+    )
+    parallelism: Parallelism = _key("`tensor` and `pipeline` of the fastest split")
+    splits: list[Split] | None = _key("splits that `--split` tried")
+    records: list[str] = _key("measurement records on which the result rests")
 
 
 class Layer(_Part):
-    tokens: int
-    heads_per_stack: int
-    head_dim: int
-    bytes: int
-    placement: str
+    tokens: int = _key("tokens of K and V")
+    heads_per_stack: int = _key("heads on the stack")
+    head_dim: int = _key("head dimension")
+    bytes: int = _key("bytes of an element", "bytes")
+    placement: str = _key("place of the units")
 
 
 class EvalLayer(Envelope):
     """``bankside eval attacc --layer``."""
 
-    system: Literal["attacc"]
-    layer: Layer
-    memory: str
-    power_limit: bool
-    quirks: str | None
-    cycles: int
-    time_ns: float
-    commands: dict[str, int]
-    row_hits: int
-    energy_pj: float | None
-    energy_breakdown_pj: dict[str, float] | None
+    system: Literal["attacc"] = _key("`attacc`")
+    layer: Layer = _key("the layer")
+    memory: str = _key("name of the memory")
+    power_limit: bool = _key("whether the power limit applies")
+    quirks: str | None = _key("simulator whose defects are included")
+    cycles: int = _key("time until all channels have finished", "memory clocks")
+    time_ns: float = _key("`cycles` in ns", "ns")
+    commands: dict[str, int] = _key("number of issued commands by name, in all channels")
+    row_hits: int = _key("accesses that did not open their row themselves")
+    energy_pj: float | None = _key("energy of all channels", "pJ")
+    energy_breakdown_pj: dict[str, float] | None = _key("energy by component", "pJ")
 
 
 class ReferenceRow(_Part):
-    line: int = _key("of the file")
-    system: str
-    gpu: str
-    pim: str
-    powerlimit: bool
-    ffopt: bool
-    pipeopt: bool
-    model: str
-    Lin: int
-    Lout: int
-    bs: int
-    dtype: str
+    line: int = _key("line of the file")
+    system: str = _key("system of the row")
+    gpu: str = _key("kind of GPU, as in the file")
+    pim: str = _key("place of the units, as in the file")
+    powerlimit: bool = _key("whether the power limit of the memory applies")
+    ffopt: bool = _key("feed-forward co-processing")
+    pipeopt: bool = _key("head-level pipelining")
+    model: str = _key("model of the row")
+    Lin: int = _key("tokens of the prompt", "tokens")
+    Lout: int = _key("generated tokens", "tokens")
+    bs: int = _key("requests")
+    dtype: str = _key("number format, as in the file")
     cores: int = _key("GPUs")
-    results: dict[str, float] = _key("by column of the file")
-    reference: dict[str, float] = _key("values of the file")
-    relative_error: dict[str, float] = _key("of `results`, with its sign")
+    results: dict[str, float] = _key("what Bankside calculates, by column of the file")
+    reference: dict[str, float] = _key("value of the file")
+    relative_error: dict[str, float] = _key("`(result - reference) / reference`; 1 if only the reference is 0")
 
 
 class EvalReference(Envelope):
     """``bankside eval SYSTEM --reference FILE``."""
 
-    system: str
-    reference: str
-    rows: list[ReferenceRow]
+    system: str = _key("`SYSTEM`")
+    reference: str = _key("the file")
+    rows: list[ReferenceRow] = _key("each row of the file")
     components: list[str] = _key("columns that are compared")
-    worst_relative_error: dict[str, float] = _key("by component, without its sign")
-    median_relative_error: dict[str, float]
-    cycle_rows: int = _key("rows with cycles")
-    exact_cycles: int = _key("rows whose cycles are equal")
-    not_compared: dict[str, int] = _key("rows by component whose value depends on what the simulator ran before")
+    worst_relative_error: dict[str, float] = _key("by component: largest absolute relative error of all rows")
+    median_relative_error: dict[str, float] = _key("by component: median relative error")
+    cycle_rows: int = _key("rows with `pim_cycles`")
+    exact_cycles: int = _key("rows in which `pim_cycles` is equal")
+    not_compared: dict[str, int] = _key(
+        "by component: rows of units on the logic die, where the simulator's energy depends on what it ran before"
+    )
 
 
 class KernelTime(_Part):
-    prefill_s: float | None
-    decode_s: float | None
+    prefill_s: float | None = _key("kernels of the prefill, by rule", "s")
+    decode_s: float | None = _key("kernels of all decode steps", "s")
     share_of_measured: float | None = _key("kernel time over the measured time")
-    host_ms_per_step: float | None = _key("measured time without kernels")
-    why: str | None = _key("why there is no kernel time")
+    host_ms_per_step: float | None = _key("measured time without kernels, for each step", "ms")
+    why: str | None = _key("why a rule has no time")
 
 
 class RunRow(_Part):
-    model: str
-    gpus: int
-    batch: int
-    measured_s: float
-    measured_ms_per_step: float
-    rules: dict[str, KernelTime] = _key("by rule of the GPU")
+    model: str = _key("built-in model")
+    gpus: int = _key("GPUs of the run")
+    batch: int = _key("requests of the run")
+    measured_s: float = _key("time of the run", "s")
+    measured_ms_per_step: float = _key("the same for each generated token of a request", "ms")
+    rules: dict[str, KernelTime] = _key("kernel times by rule of the GPU")
 
 
 class EvalRuns(Envelope):
     """``bankside eval SYSTEM --reference FILE`` with timed runs of a serving engine."""
 
-    system: str
-    reference: str
-    prompt_tokens: int
-    output_tokens: int
-    rows: list[RunRow]
+    system: str = _key("the system of GPUs")
+    reference: str = _key("the file")
+    prompt_tokens: int = _key("prompt of each request", "tokens")
+    output_tokens: int = _key("output of each request", "tokens")
+    rows: list[RunRow] = _key("each run of the file")
 
 
 class Operator(_Part):
-    operator: str
-    where: str
-    shape: str
-    partition: str
-    communication: str
-    commands: dict[str, int]
-    cycles: float | None
-    microseconds: float | None
+    operator: str = _key("name of the operator")
+    where: str = _key("place of execution: `channels`, `hub` or `links`")
+    shape: str = _key("shape of the computation")
+    partition: str = _key("division of the work over modules, channels and banks")
+    communication: str = _key("data that moves")
+    commands: dict[str, int] = _key("commands of the program by name; empty for `hub` and `links`")
+    cycles: float | None = _key(
+        "cycles of the memory's clock; null if the channels do not execute the operator", "cycles"
+    )
+    microseconds: float | None = _key("time; null for an operator of the hub whose clocks have not been measured", "µs")
 
 
 class Compiled(_Part):
-    lines: int | None = None
-    bytes: int | None = None
-    buffer_bytes: int | None = None
-    listing: list[str] | None = None
-    file: str | None = None
+    lines: int | None = _key("lines of the dispatcher's command buffer", default=None)
+    bytes: int | None = _key("size of the program", "bytes", default=None)
+    buffer_bytes: int | None = _key("size of the command buffer", "bytes", default=None)
+    listing: list[str] | None = _key("listing of the commands, with `--listing`", default=None)
+    file: str | None = _key("written file, with `--output`", default=None)
 
 
 class Compile(Envelope):
-    model: str
-    system: str
-    tokens: int
-    parallelism: Parallelism
-    layers: int = _key("layers of a pipeline stage")
-    patterns: list[str]
-    operators: list[Operator]
-    registers: int
-    virtual_rows: int
-    not_measured: list[str] = _key("commands that make missing measurements for the program's times")
-    program: Compiled | None = None
+    model: str = _key("name of the model")
+    system: str = _key("name of the system")
+    tokens: int = _key("tokens of the request", "tokens")
+    parallelism: Parallelism = _key("`tensor` and `pipeline`, over modules")
+    layers: int = _key("layers of the fullest stage")
+    patterns: list[str] = _key("patterns that the compiler recognised in the model")
+    operators: list[Operator] = _key("operators in order")
+    registers: int = _key("registers of the hub that the program uses, 32 bytes each")
+    virtual_rows: int = _key("rows of a request of the longest context; 0 without lazy allocation")
+    not_measured: list[str] = _key("commands that make the missing measurements for the times")
+    program: Compiled | None = _key("the program of one operator or layer", default=None)
 
 
 class Words(Envelope):
     """Size of a program for a CENT device."""
 
-    instructions: int
-    bytes: int
-    buffer_bytes: int = _key("bytes of the device's instruction buffer")
-    mnemonics: dict[str, int] = _key("instructions of each kind")
-    format: Literal["bin", "hex"] = _key("of the file of words")
+    instructions: int = _key("number of instructions")
+    bytes: int = _key("size of the words", "bytes")
+    buffer_bytes: int = _key("size of the device's instruction buffer", "bytes")
+    mnemonics: dict[str, int] = _key("number of instructions with this mnemonic")
+    format: Literal["bin", "hex"] = _key("`bin` or `hex`")
 
 
 class Asm(Words):
-    unwritten_reads: int = _key("instructions that read slots which nothing before them has written")
+    unwritten_reads: int = _key("number of instructions that read slots which nothing before them has written")
     file: str = _key("file of the words")
 
 
 class Disasm(Words):
-    text: list[str] | None = _key("a line for each instruction, without `--output`", default=None)
+    text: list[str] | None = _key("instructions as text, without `--output`", default=None)
     file: str | None = _key("file of the text, with `--output`", default=None)
 
 
 class ServedWorkload(_Part):
-    name: str
-    requests: int
-    input_tokens: int
-    output_tokens: int
-    synthetic: bool
-    timed: bool
-    source: str
+    name: str = _key("name or file of the workload")
+    requests: int = _key("number of requests")
+    input_tokens: int = _key("input tokens of all requests", "tokens")
+    output_tokens: int = _key("output tokens of all requests", "tokens")
+    synthetic: bool = _key("whether the lengths use more than published numbers")
+    timed: bool = _key("whether requests have arrival times")
+    source: str = _key("source of the lengths")
 
 
 class Batch(_Part):
-    mean: float
-    max: int
-    series: list[list[float]] = _key("seconds and requests in work")
+    mean: float = _key("number of decoding requests, mean over the time of decode steps")
+    max: int = _key("largest number of decoding requests")
+    series: list[list[float]] = _key("pairs of time in seconds and number of decoding requests, for all instances")
+
+
+class ServingPolicy(_Part):
+    """How requests are scheduled."""
+
+    batch_limit: int = _key("most requests that an instance has in work at once")
+    token_budget: int = _key("most tokens of an iteration with prefill")
+    chunked: bool = _key("whether prompts are prefilled in pieces, beside decoding")
+    preemption: str = _key("`recompute` or `reserve`: see [iterations](serving.md#iterations)")
+    watermark: float = _key("fraction of the blocks that stay free when a prompt is taken in")
+    instances: int = _key("copies of the system")
+    dispatch: str = _key("assignment of requests to instances: `round-robin` or `least-loaded`")
+    mode: str = _key("`exact`, or `fast` with interpolated decode steps")
+    tolerance: float = _key("largest relative error of a decode step in fast mode")
+
+
+class ServedEnergy(_Part):
+    j_per_token: float = _key("modelled energy per output token", "J")
+    prefill_j_per_token: float = _key("part of `j_per_token` for prefill", "J")
+    components_j_per_token: dict[str, float] = _key(
+        "energy per output token by component, see [energy](systems.md#energy)", "J"
+    )
+    not_modelled: list[str] = _key("components without a modelled energy")
 
 
 class KvCache(_Part):
-    capacity_tokens: int
-    block_tokens: int
-    mean: float = _key("fraction of the capacity")
-    peak: float
+    capacity_tokens: int = _key("capacity of an instance's KV cache", "tokens")
+    block_tokens: int = _key("size of a block of the KV cache", "tokens")
+    mean: float = _key("fraction in use, mean over the time at work")
+    peak: float = _key("largest fraction in use")
 
 
 class Limits(_Part):
-    tpot_ms: float | None
-    ttft_ms: float | None
-    met: float = _key("fraction of the requests")
-    goodput_requests_s: float
-    goodput_tok_s: float
+    tpot_ms: float | None = _key("value of `--slo`", "ms")
+    ttft_ms: float | None = _key("value of `--ttft-slo`", "ms")
+    met: float = _key("fraction of the requests that meet both limits")
+    goodput_requests_s: float = _key("requests per second that meet both limits", "1/s")
+    goodput_tok_s: float = _key("output tokens per second of these requests", "tokens/s")
 
 
 class Tried(_Part):
-    value: float | None
-    tpot_ms: float
-    meets: bool
+    value: float | None = _key("tried value")
+    tpot_ms: float = _key("this percentile of TPOT", "ms")
+    meets: bool = _key("whether it meets the limit")
 
 
 class Search(_Part):
-    what: str
-    value: float | None
-    percentile: float
-    bounded: bool
-    tried: list[Tried]
+    what: str = _key("`batch` or `rate`")
+    value: float | None = _key("largest value that meets the limit; null: all at once")
+    percentile: float = _key("percentile of TPOT")
+    bounded: bool = _key("whether a larger value was tried and missed the limit")
+    tried: list[Tried] = _key("values that the search tried")
 
 
 class Serve(Envelope):
-    system: str
-    model: str
-    workload: ServedWorkload
-    policy: dict[str, Any]
-    makespan_s: float
-    throughput_tok_s: float
-    requests_per_s: float
+    system: str = _key("name of the system")
+    model: str = _key("name of the model")
+    workload: ServedWorkload = _key("the requests")
+    policy: ServingPolicy = _key("how requests are scheduled")
+    makespan_s: float = _key("time from the first arrival to the last token", "s")
+    throughput_tok_s: float = _key("output tokens per second", "tokens/s")
+    requests_per_s: float = _key("requests per second", "1/s")
     ttft_ms: Spread = _key("time to first token")
-    tpot_ms: Spread = _key("time per output token")
-    itl_ms: Spread = _key("between tokens")
-    latency_ms: Spread
-    queueing_ms: Spread
-    batch: Batch
-    utilisation: float
-    prefill_share: float
-    kv: KvCache
-    preemptions: int
-    iterations: int
-    decode_steps: int
-    energy: dict[str, Any] | None
-    slo: Limits | None
-    parallelism: Parallelism | dict[str, int]
-    search: Search | None
-    records: list[str]
-    seconds: float = _key("duration of the simulation")
-    files: dict[str, str]
+    tpot_ms: Spread = _key("time per output token; null if no request has two tokens")
+    itl_ms: Spread = _key("every gap between two tokens; null if no request has two tokens")
+    latency_ms: Spread = _key("time from arrival to last token")
+    queueing_ms: Spread = _key("time from arrival until the request is taken in")
+    batch: Batch = _key("decoding requests")
+    utilisation: float = _key("fraction of the time with an iteration at work")
+    prefill_share: float = _key("fraction of this work time with prefill alone")
+    kv: KvCache = _key("KV cache of an instance")
+    preemptions: int = _key("number of preemptions")
+    iterations: int = _key("number of iterations")
+    decode_steps: int = _key("number of decode steps")
+    energy: ServedEnergy | None = _key("modelled energy; null if the system states none")
+    slo: Limits | None = _key("limits of latency; null without limits")
+    parallelism: Parallelism | dict[str, int] = _key("division of the model over devices")
+    search: Search | None = _key("the search; null without `--search`")
+    records: list[str] = _key("measurement records that the simulation looked up")
+    seconds: float = _key("time that the simulation took", "s")
+    files: dict[str, str] = _key("written files")
 
 
 # ---- Papers ---------------------------------------------------------------------------------------------------------
 
 
 class PaperSummary(_Part):
-    paper: str
-    title: str
-    published: str | None
-    claims: int
-    categories: dict[str, int] = _key("claims by category")
-    checks: int
-    figures: list[str]
+    paper: str = _key("name of the paper")
+    title: str = _key("title of the paper")
+    published: str | None = _key("place of publication")
+    claims: int = _key("number of claims")
+    categories: dict[str, int] = _key("number of claims by category")
+    checks: int = _key("number of claims that are checked")
+    figures: list[str] = _key("figures that can be drawn")
 
 
 class Papers(Envelope):
     """``bankside repro --list``."""
 
-    papers: list[PaperSummary]
+    papers: list[PaperSummary] = _key("papers with claims")
 
 
 class ListedClaim(Claim):
-    category: Literal[*CATEGORIES]  # type: ignore[valid-type]
+    category: Literal[*CATEGORIES] = _key(  # type: ignore[valid-type]
+        "`result`, `behaviour` or `configuration`; see [Papers](repro.md#three-categories)"
+    )
 
 
 class Claims(Envelope):
     """``bankside repro PAPER --list``."""
 
-    paper: str
-    claims: list[ListedClaim]
+    paper: str = _key("name of the paper")
+    claims: list[ListedClaim] = _key("claims of the paper")
 
 
 class ClaimRow(_Part):
-    id: str
-    source: str
-    statement: str
-    kind: str
-    category: Literal[*CATEGORIES]  # type: ignore[valid-type]
-    conditions: str | None
-    paper: Any
-    ours: Any
-    unit: str | None
-    ratio: Any
-    verdict: Literal[*VERDICTS]  # type: ignore[valid-type]
-    tolerance: str | None = _key("largest allowed difference of our value, with the reason")
-    why: str
-    difference: Cause | None = _key("cause of a value that is off, and the number that would change the verdict")
+    id: str = _key("name of the claim")
+    source: str = _key("place of the claim in the paper")
+    statement: str = _key("content of the claim")
+    kind: str = _key("`config` (a choice), `derived`, or `measured-by-paper`")
+    category: Literal[*CATEGORIES] = _key(  # type: ignore[valid-type]
+        "`result`, `behaviour` or `configuration`; see [Papers](repro.md#three-categories)"
+    )
+    conditions: str | None = _key("conditions of the claim")
+    paper: Any = _key("the paper's value", "`unit`")
+    ours: Any = _key("our value, in the same shape; null if there is none", "`unit`")
+    unit: str | None = _key("unit of both values")
+    ratio: Any = _key("our value over the paper's value; if the value has parts, the ratio of the part farthest from 1")
+    verdict: Literal[*VERDICTS] = _key(  # type: ignore[valid-type]
+        "`exact`, `within`, `bound`, `off`, `not-checkable`, `not-measured`, `failed`, `timed-out`"
+    )
+    tolerance: str | None = _key("difference that counts as `within`")
+    why: str = _key("reason why the values differ, or why the claim has not been checked")
+    difference: Cause | None = _key("cause of a value that is off; null for other verdicts, or if no cause is stated")
     basis: Any = _key("basis of our value")
 
 
 class Repro(Envelope):
     """``bankside repro PAPER``."""
 
-    paper: str
-    title: str
-    published: str | None
-    claims: list[ClaimRow]
+    paper: str = _key("name of the paper")
+    title: str = _key("title of the paper")
+    published: str | None = _key("place of publication")
+    claims: list[ClaimRow] = _key("claims of the paper")
     counts: dict[str, dict[str, int]] = _key("number of claims by category and verdict")
 
 
 class ReproResults(Envelope):
     """``bankside repro PAPER --results FILE``."""
 
-    paper: str
-    file: str
+    paper: str = _key("name of the paper")
+    file: str = _key("written file")
     rows: int = _key("rows of the table")
 
 
@@ -776,522 +1167,544 @@ class Figure(Repro):
 
 
 class Calibrate(Envelope):
-    system: str
-    model: str
-    x: float = _key("importance of a token in HBM over the importance of a token in the SSD")
-    y: float = _key("importance of a token in DDR over the importance of a token in the SSD")
-    tier_us: dict[str, float] = _key("time of a layer's attention by tier, with these ratios")
+    system: str = _key("name of the system")
+    model: str = _key("name of the model")
+    x: float = _key("importance of a token in HBM, divided by the importance of a token in the SSD")
+    y: float = _key("importance of a token in DDR, divided by the importance of a token in the SSD")
+    tier_us: dict[str, float] = _key("time of a layer's attention in each tier, with these ratios", "µs")
     rounds: int = _key("number of the round whose ratios these are, counted from 1")
     equal: bool = _key("whether the slowest tier takes at most a tenth longer than the fastest")
     sorted: bool = _key("whether the tokens are sorted by importance, so that no higher ratios make a tier faster")
-    conditions: str
-    file: str | None = _key("table of ratios that was written")
+    conditions: str = _key("description of the calibrated load")
+    file: str | None = _key("written table")
+
+
+class Sparsity(_Part):
+    """Parameters of synthetic activations."""
+
+    compression: float = _key("tokens per active token")
+    spread: float = _key("standard deviation of the logarithm of a token's probability")
+    keep: float = _key("probability that a token keeps its state from one step to the next")
+    sink: int = _key("number of first tokens that are always active, taken from the system", "tokens")
+    recent: int = _key("number of last tokens that are always active", "tokens")
 
 
 class FittedActivations(Envelope):
     """``bankside calibrate --trace``."""
 
-    system: str
-    trace: str
-    sparsity: dict[str, float | int]
+    system: str = _key("name of the system")
+    trace: str = _key("file of the trace")
+    sparsity: Sparsity = _key("parameters of the synthetic activations")
 
 
 # ---- The rest -------------------------------------------------------------------------------------------------------
 
 
 class CrossoverPoint(_Part):
-    context: int
-    without_ms: float = _key("time per output token without units")
-    without_attention_ms: float
-    with_ms: float
-    with_attention_ms: float
+    context: int = _key("tokens in the KV cache of a request")
+    without_ms: float = _key("time per output token without units", "ms")
+    without_attention_ms: float = _key("attention in this time", "ms")
+    with_ms: float = _key("time per output token with units", "ms")
+    with_attention_ms: float = _key("attention in this time", "ms")
 
 
 class CrossoverModel(_Part):
-    model: str
-    queries_per_kv_head: int
+    model: str = _key("name of the model")
+    queries_per_kv_head: int = _key("query heads that share a key/value head")
     unit: str = _key("system with units, a name of `systems`")
     queries_per_pass: int = _key("most queries that a burst of K or V meets")
-    gpu_rule: str
-    points: list[CrossoverPoint]
+    gpu_rule: str = _key("rule by which GPUs take their times")
+    points: list[CrossoverPoint] = _key("times at each context")
 
 
 class Crossover(_Part):
-    systems: list[str] = _key("without units, then with units")
-    batch: int
-    models: list[CrossoverModel]
+    systems: list[str] = _key("systems without units, then with units")
+    batch: int = _key("requests that decode together")
+    models: list[CrossoverModel] = _key("each model, rule of the GPU and unit")
 
 
 class SweepRow(_Part):
-    point: dict[str, str] = _key("the combination")
-    values: dict[str, float] = _key("numbers of its results; numbers of parts by dotted key")
-    records: list[str]
-    error: str | None = _key("why the combination was refused")
+    point: dict[str, str] = _key("values of the combination")
+    values: dict[str, float] = _key("numbers of the result; a number of a part has a dotted key")
+    records: list[str] = _key("measurement records on which the row rests")
+    error: str | None = _key("reason why the combination was refused")
 
 
 class Sweep(Envelope):
-    target: str
-    file: str
-    resumed: int = _key("rows taken from an interrupted run")
-    refused: int
-    rows: list[SweepRow]
-    pareto: list[str] | None
-    picture: str | None
-    front: list[int] | None = _key("places of the rows that no other row beats")
+    target: str = _key("name of the unit or system")
+    file: str = _key("file of the rows")
+    resumed: int = _key("rows kept from an earlier sweep that was cut off")
+    refused: int = _key("number of rows without values")
+    rows: list[SweepRow] = _key("a row for each combination")
+    pareto: list[str] | None = _key("the two columns")
+    picture: str | None = _key("file of the picture")
+    front: list[int] | None = _key("positions in `rows` of the rows that no other row beats")
 
 
 class Demo(Envelope):
-    crossover: Crossover = _key("models and contexts with which the units win")
-    evaluations: list[dict[str, Any]]
+    crossover: Crossover = _key("times with and without units for each model, rule of the GPU, unit and context")
+    evaluations: list[dict[str, Any]] = _key("objects of `eval`")
     by_rule: list[list[dict[str, Any]]] = _key(
-        "the evaluations under each rule of the GPUs; the first are `evaluations`"
+        "the evaluations under each rule of the GPU; the first are also `evaluations`"
     )
-    sweeps: dict[str, list[dict[str, Any]]]
-    sim: dict[str, Any]
-    synth: dict[str, Any]
+    sweeps: dict[str, list[dict[str, Any]]] = _key("objects of `eval` with short and long contexts, by system")
+    sim: dict[str, Any] = _key("object of `sim`, with `channel`")
+    synth: dict[str, Any] = _key("object of `synth`")
     decoding: dict[str, Any] = _key("object of `decode`")
-    commands: list[str]
-    files: list[str]
+    commands: list[str] = _key("commands that repeat the parts")
+    files: list[str] = _key("written files")
 
 
 class Rtl(Envelope):
-    folder: str
-    files: list[str] = _key("files that were written")
+    folder: str = _key("folder of the Verilog")
+    files: list[str] = _key("written files")
     differ: list[str] = _key("with `--check`: files that differ from the output of the generators")
 
 
 class RecordState(_Part):
-    command: str
-    state: str
-    record: str | None
-    why: str
+    command: str = _key("command that makes the measurement")
+    state: str = _key("state from the list above")
+    record: str | None = _key("name of the record, if there is one")
+    why: str = _key("reason why the record is stale or refused")
 
 
 class Difference(_Part):
-    record: str
-    command: str
-    differs: list[str]
+    record: str = _key("name of the record")
+    command: str = _key("command that makes the measurement")
+    differs: list[str] = _key("keys that differ")
 
 
 class Records(Envelope):
-    folder: str
-    shipped: str
-    measurements: list[RecordState]
-    differ: list[Difference] | None
+    folder: str = _key("folder of records")
+    shipped: str = _key("folder of the records that come with the package")
+    measurements: list[RecordState] = _key("each measurement")
+    differ: list[Difference] | None = _key("with `--check`: records that differ")
 
 
 class CachePart(_Part):
-    part: str
-    holds: str
-    entries: int
-    size_bytes: int
-    days_since_use: float | None
+    part: str = _key("name of a folder inside the cache folder")
+    holds: str = _key("description of its contents")
+    entries: int = _key("number of entries")
+    size_bytes: int = _key("size of all files", "bytes")
+    days_since_use: float | None = _key("since the last use of an entry; null without entries", "days")
 
 
 class Cache(Envelope):
-    folder: str
-    parts: list[CachePart]
-    size_bytes: int
-    removed_entries: int | None = None
-    removed_bytes: int | None = None
+    folder: str = _key("the cache folder")
+    parts: list[CachePart] = _key("folders inside the cache folder")
+    size_bytes: int = _key("size of all parts", "bytes")
+    removed_entries: int | None = _key("with `--prune`: number of removed entries", default=None)
+    removed_bytes: int | None = _key("with `--prune`: size of the removed entries", "bytes", default=None)
 
 
 class KernelSet(_Part):
-    name: str
-    gpu: str
-    engine: str
-    number_format: str
+    name: str = _key("name of the built-in file, or path")
+    gpu: str = _key("the GPU")
+    engine: str = _key("serving engine with its version")
+    number_format: str = _key("format of the operands")
     shapes: dict[str, int] = _key("measured shapes by operator")
     points: dict[str, int] = _key("measured times by operator")
-    source: str
+    source: str = _key("package of the source")
 
 
 class Kernels(Envelope):
-    kernels: list[KernelSet]
+    kernels: list[KernelSet] = _key("built-in kernel records")
     file: str | None = _key("file that `--from` wrote")
 
 
 class WritebackModel(_Part):
     """Figures of delayed writeback by the traffic formulas."""
 
-    spilled_bytes: int = _key("keys and values of whole intervals")
-    sent_bytes: int = _key("rows that the steps send from the host buffer, if each write ends before the next step")
-    host_bytes: int = _key("host buffer with room for two intervals")
+    spilled_bytes: int = _key("by the formula: keys and values of whole intervals", "bytes")
+    sent_bytes: int = _key("by the formula: rows that the steps send, if each write ends before the next step", "bytes")
+    host_bytes: int = _key("by the formula: room for two intervals", "bytes")
 
 
 class _WritebackFile(Envelope):
-    head_dim: int
-    element_bytes: int
+    head_dim: int = _key("elements of a row")
+    element_bytes: int = _key("size of an element", "bytes")
     interval: int = _key("tokens that are written together")
-    granularity_bytes: int
-    file_bytes: int
+    granularity_bytes: int = _key("smallest direct write", "bytes")
+    file_bytes: int = _key("size of the spill file", "bytes")
 
 
 class Writeback(_WritebackFile):
-    requests: int
-    heads: int
-    prefill_tokens: int
+    requests: int = _key("requests that decode together")
+    heads: int = _key("heads of a request")
+    prefill_tokens: int = _key("tokens that were written before the first step")
     tokens: int = _key("decode steps")
-    write_bytes: int = _key("bytes of the keys, or of the values, of an interval")
-    step_ms: float
-    sync: bool
-    workers: int
-    slots: int
-    seed: int
-    file: str | None = _key("the spill file, with `--keep`")
+    write_bytes: int = _key("keys, or values, of an interval: one write", "bytes")
+    step_ms: float = _key("least time of a step", "ms")
+    sync: bool = _key("rows waited for the drive's confirmation")
+    workers: int = _key("threads that wrote")
+    slots: int = _key("intervals that the host buffer holds for each request and head")
+    seed: int = _key("seed of the rows")
+    file: str | None = _key("the spill file; null if it was removed")
     direct_io: bool = _key("the file system took direct I/O; if not, a note says why")
-    appended_bytes: int = _key("keys and values of all tokens")
-    spilled_bytes: int = _key("bytes that left the host buffer")
-    left_bytes: int = _key("bytes that stayed in the host buffer, because they fill no interval")
+    appended_bytes: int = _key("keys and values of all tokens", "bytes")
+    spilled_bytes: int = _key("part of them that left the host buffer", "bytes")
+    left_bytes: int = _key("part of them that fills no interval and stayed in the host buffer", "bytes")
     writes: int = _key("writes of keys and of values")
-    written_bytes: int
-    index_writes: int
-    index_bytes: int
-    commits: int
+    written_bytes: int = _key("sizes of these writes", "bytes")
+    index_writes: int = _key("writes of the index")
+    index_bytes: int = _key("sizes of these writes", "bytes")
+    commits: int = _key("times that the index was brought up to date")
     syncs: int = _key("confirmations that the drive was asked for")
     waits: int = _key("appends that waited for the drive")
     failures: int = _key("writes that failed and were done again")
-    write_amplification: float | None = _key("bytes written, with the index, over bytes spilled")
-    host_bytes: int = _key("most bytes that the host buffer held during the steps")
+    write_amplification: float | None = _key("bytes of all writes, the index included, over `spilled_bytes`")
+    host_bytes: int = _key("most bytes that the host buffer held during the steps", "bytes")
     sent_bytes: int = _key(
-        "rows whose write has not finished, summed over the steps: a step sends them from the host buffer"
+        "rows whose write has not finished, summed over the steps: each step sends them to the drives' accelerators",
+        "bytes",
     )
     late_steps: int = _key("steps that sent rows of an earlier interval, because their write had not finished")
     step_for_writes_ms: float = _key(
-        "time of all steps and of the writes that outlast them, for one step; with steps of "
-        "this time or more, the drive keeps up"
+        "time of all steps and of the writes that outlast them, for one step; the drive keeps up with steps of this time or more",
+        "ms",
     )
-    prefill_s: float
-    decode_s: float
-    drain_s: float = _key("from the last step to the last write")
-    read_s: float
-    prefill_mb_s: float | None
-    decode_mb_s: float | None
-    read_mb_s: float | None
-    read_bytes: int
-    mismatches: int = _key("rows that came back changed")
-    model: WritebackModel
+    prefill_s: float = _key("time of the prefill's writes", "s")
+    decode_s: float = _key("time of the steps", "s")
+    drain_s: float = _key("time from the last step to the last write", "s")
+    read_s: float = _key("time of the reads from the file", "s")
+    prefill_mb_s: float | None = _key("rate of the prefill's writes; null without prefill", "MB/s")
+    decode_mb_s: float | None = _key("bytes spilled by the steps over `decode_s + drain_s`", "MB/s")
+    read_mb_s: float | None = _key("rate of the reads", "MB/s")
+    read_bytes: int = _key("bytes that were read from the file", "bytes")
+    mismatches: int = _key("rows of keys or values that came back changed")
+    model: WritebackModel = _key("figures of the traffic formulas")
 
 
 class SpilledArray(_Part):
-    request: int
-    head: int
-    rows: int
+    request: int = _key("a request")
+    head: int = _key("a head of the request")
+    rows: int = _key("rows of keys that the file holds for them")
 
 
 class WritebackCheck(_WritebackFile):
     """``bankside writeback --check``."""
 
-    file: str
-    extent_tokens: int
-    extents: int
-    free_extents: int
+    file: str = _key("the spill file")
+    extent_tokens: int = _key("tokens for which an extent has room")
+    extents: int = _key("extents of the file")
+    free_extents: int = _key("extents without a request")
     rows: int = _key("rows of keys; there are as many of values")
-    rows_bytes: int = _key("bytes of keys and values")
-    arrays: list[SpilledArray]
+    rows_bytes: int = _key("keys and values", "bytes")
+    arrays: list[SpilledArray] = _key("each request and head")
 
 
 class DecodeReference(_Part):
-    perplexity: float | None
-    bits_per_byte: float | None
+    perplexity: float | None = _key("of float32 on the same tokens")
+    bits_per_byte: float | None = _key("of float32 on the same tokens", "bits")
 
 
 class DecodeFigures(_Part):
     """Figures of a system on the tokens of a run; null where a logit is not finite."""
 
-    perplexity: float | None = _key("of each token but the first, given those before it")
-    bits_per_byte: float | None = _key("of the text of these tokens")
+    perplexity: float | None = _key(
+        "of each token but the first, given the tokens before it; null if a logit is not finite"
+    )
+    bits_per_byte: float | None = _key("information of these tokens over the bytes of their text", "bits")
     agreement: float = _key(
-        "share of positions at which the most probable token is float32's: all of a text, the "
-        "generated ones of a free run"
+        "share of positions at which system and float32 have the same most probable token: all of a text, or the generated ones"
     )
     first_difference: int | None = _key("first of these positions with another token")
-    kl_mean_nats: float | None = _key("divergence of the system's distribution from float32's, mean over positions")
-    max_abs_logit_error: float | None
+    kl_mean_nats: float | None = _key(
+        "divergence of the system's distribution from float32's, mean over positions", "nats"
+    )
+    max_abs_logit_error: float | None = _key("largest difference of a logit from float32's")
 
 
 class DecodeCompared(DecodeFigures):
-    system: str
-    attention_error_mean: float | None
+    system: str = _key("a system of `--compare`")
+    attention_error_mean: float | None = _key("mean over layers and heads")
 
 
 class DecodeMaps(_Part):
     """Maps of at most 48 places a side: means over queries, sums over tokens."""
 
-    dense: list[list[float]] = _key("attention of float32, mean over layers and heads")
-    selected: list[list[float]] | None = _key("share of the heads that take a token, with sparse attention")
+    dense: list[list[float]] = _key("map of float32's attention, mean over layers and heads, at most 48 places a side")
+    selected: list[list[float]] | None = _key("with sparse attention: share of the heads that take a token")
 
 
 class DecodePlacement(_Part):
-    tiers: list[str]
+    tiers: list[str] = _key("names of the tiers")
     tokens: list[list[int]] = _key("tokens in each tier at each step")
 
 
 class DecodeHazard(_Part):
-    name: str
+    name: str = _key("a hazard")
     with_it: str = _key("the run with the hazard")
     without_it: str = _key("the run that lacks the hazard alone")
-    perplexity: float | None
-    perplexity_without: float | None
-    figures: dict[str, float | int | None]
+    perplexity: float | None = _key("with it")
+    perplexity_without: float | None = _key("without it")
+    figures: dict[str, float | int | None] = _key("further figures")
 
 
 class DecodeReads(_Part):
     """What sparse attention reads, by column: an entry for each of some positions, means over layers and heads."""
 
-    unit_tokens: int = _key("tokens of an access unit")
-    row_tokens: int = _key("tokens of a row of all banks of a channel")
-    tokens: list[int] = _key("tokens so far")
-    wanted: list[float] = _key("tokens that the method takes")
+    unit_tokens: int = _key("keys of an access unit", "tokens")
+    row_tokens: int = _key("keys of a row of all banks of a channel", "tokens")
+    tokens: list[int] = _key(
+        "tokens so far, at some positions; the next lists have an entry for each, means over layers and heads", "tokens"
+    )
+    wanted: list[float] = _key("tokens that the method takes", "tokens")
     units: list[float] = _key("access units of their keys, where the method places the tokens")
     rows: list[float] = _key("rows that these units open")
-    units_in_order: list[float] = _key("the same where tokens lie in order of their positions")
-    rows_in_order: list[float]
-    units_of_all: list[int] = _key("the same of all tokens")
-    rows_of_all: list[int]
+    units_in_order: list[float] = _key("access units with tokens in order of their positions")
+    rows_in_order: list[float] = _key("rows with tokens in order of their positions")
+    units_of_all: list[int] = _key("access units of all tokens")
+    rows_of_all: list[int] = _key("rows of all tokens")
 
 
 class DecodeSpan(_Part):
-    track: str
-    name: str
-    start_us: float
-    us: float
+    track: str = _key("part that works")
+    name: str = _key("its work")
+    start_us: float = _key("beginning, from the step's beginning", "µs")
+    us: float = _key("length", "µs")
 
 
 class DecodeTimeLine(_Part):
     """Spans of a token's step, from the system's model."""
 
-    layers: int = _key("layers that have spans")
+    layers: int = _key("layers that have spans: all, or the first where there are many spans")
     of_layers: int = _key("layers of the model")
-    spans: list[DecodeSpan]
+    spans: list[DecodeSpan] = _key("spans of the step")
 
 
 class DecodeStream(_Part):
     """A stream of a unit in the recorded cycles."""
 
-    stream: str
-    input: bool
-    valid: list[list[int]] = _key("first cycle and length of each run")
-    ready: list[list[int]] = _key("first cycle and length of each run")
-    payloads: dict[str, str] = _key("hexadecimal, by cycle")
+    stream: str = _key("a stream")
+    input: bool = _key("whether the unit receives it")
+    valid: list[list[int]] = _key("first clock and length of each run in which it is valid", "clocks")
+    ready: list[list[int]] = _key("first clock and length of each run in which it is ready", "clocks")
+    payloads: dict[str, str] = _key("hexadecimal payload, by clock")
 
 
 class DecodeWaveform(_Part):
     """A step of a head in RTL."""
 
-    unit: str
-    token: int
-    layer: int
-    head: int
-    clock_mhz: float
-    clocks: int = _key("of the whole step")
-    cycles: int = _key("recorded ones, from the step's first on")
-    windows: list[list[int]] = _key("first cycle and end of the parts that have payloads")
-    streams: list[DecodeStream]
+    unit: str = _key("unit whose streams were recorded: in the last step that began with the first of the heads")
+    token: int = _key("token of this step")
+    layer: int = _key("layer")
+    head: int = _key("query head")
+    clock_mhz: float = _key("clock of the unit", "MHz")
+    clocks: int = _key("length of the step", "clocks")
+    cycles: int = _key("recorded ones, from its beginning; at most 4,096", "clocks")
+    windows: list[list[int]] = _key("first clock and end of the parts that have payloads", "clocks")
+    streams: list[DecodeStream] = _key("each stream of the unit")
 
 
 class DecodeRtl(_Part):
     """Heads that the unit's Verilog computed."""
 
-    heads: int
-    tokens: int
-    clocks: int
-    clocks_per_second: float
-    mismatches: int
-    waveform: DecodeWaveform | None = _key("the last step that began with the first of the heads")
+    heads: int = _key("query heads that were in RTL")
+    tokens: int = _key("tokens whose queries were in RTL")
+    clocks: int = _key("clocks of all simulations")
+    clocks_per_second: float = _key("clocks a second of the simulations' processor time", "1/s")
+    mismatches: int = _key("results that differ from the model's")
+    waveform: DecodeWaveform | None = _key(
+        "the last step that began with the first of the heads; null without a recording"
+    )
 
 
 class Decode(Envelope, DecodeFigures):
     """``bankside decode``: a sequence of tokens on a system, and float32 on the same tokens."""
 
-    model: str
-    folder: str
-    model_sha256: str = _key("of configuration and weights")
-    system: str
-    mode: Literal["free", "teacher-forced"]
-    interrupted: bool = _key("the user ended the run early; the figures are those of the tokens so far")
-    prompt_tokens: int
-    temperature: float
-    seed: int
+    model: str = _key("name of the model")
+    folder: str = _key("folder of the model")
+    model_sha256: str = _key("SHA-256 of its configuration and weights")
+    system: str = _key("the system")
+    mode: Literal["free", "teacher-forced"] = _key("`free` or `teacher-forced`")
+    interrupted: bool = _key("the user ended the run early")
+    prompt_tokens: int = _key("tokens of the prompt; all tokens with `--teacher-forced`")
+    temperature: float = _key("temperature of sampling")
+    seed: int = _key("seed of sampling")
     tokens: list[int] = _key("prompt and generated tokens")
     pieces: list[str] = _key("text of each token")
-    text: str
+    text: str = _key("text of all tokens")
     reference: DecodeReference = _key("float32 on the same tokens")
-    agrees: list[bool] = _key("after each token, whether the most probable next one is float32's")
+    agrees: list[bool] = _key("after each token, whether the most probable next token is float32's")
     attention_error: list[list[float | None]] = _key(
-        "relative L2 error against float32 on the same queries, keys and values, by layer and head"
+        "relative L2 error of attention by layer and head, against float32 on the same queries, keys and values"
     )
-    attention: DecodeMaps
-    reads: DecodeReads | None = _key("with sparse attention")
-    placement: DecodePlacement | None = _key("of a system with tiers")
+    attention: DecodeMaps = _key("maps of attention")
+    reads: DecodeReads | None = _key("what sparse attention reads; null without it")
+    placement: DecodePlacement | None = _key("tokens in each tier; null for a system without tiers")
     details: dict[str, Any] = _key("further figures of the system")
-    compared: list[DecodeCompared] = _key("further systems on the same tokens")
-    hazards: list[DecodeHazard] | None = _key("with `--hazards`")
-    rtl: DecodeRtl | None = _key("with heads in RTL", default=None)
-    time_per_token_us: float | None = _key("of a step with as many tokens, from the system's model")
-    energy_per_token_mj: float | None
-    time_breakdown_us: dict[str, float] | None = _key("parts of that time")
-    time_line: DecodeTimeLine | None = _key("spans of that step")
+    compared: list[DecodeCompared] = _key("systems of `--compare` on the same tokens")
+    hazards: list[DecodeHazard] | None = _key("with `--hazards`: each hazard")
+    rtl: DecodeRtl | None = _key("heads in RTL; null without `--rtl`", default=None)
+    time_per_token_us: float | None = _key(
+        "time of a step of one request with as many tokens, from the system's model; a note names the split", "µs"
+    )
+    energy_per_token_mj: float | None = _key("energy of that step", "mJ")
+    time_breakdown_us: dict[str, float] | None = _key("parts of that time", "µs")
+    time_line: DecodeTimeLine | None = _key("spans of that step; null without a time")
     records: list[str] = _key("measurement records behind time and energy")
 
 
 class Capture(Envelope):
     """``bankside capture``."""
 
-    model: str
-    model_sha256: str
-    text_sha256: str
-    folder: str
-    tokens: int
-    layers: int
-    heads: int
-    kv_heads: int
-    head_dim: int
-    files: list[str]
-    trace: str = _key("trace of attention for `bankside calibrate pam --trace`")
-    steps: int = _key("of the trace")
+    model: str = _key("name of the model")
+    model_sha256: str = _key("SHA-256 of its configuration and weights")
+    text_sha256: str = _key("SHA-256 of the text")
+    folder: str = _key("folder of the files")
+    tokens: int = _key("tokens that the model read")
+    layers: int = _key("layers of the model")
+    heads: int = _key("query heads of a layer")
+    kv_heads: int = _key("heads of keys and values of a layer")
+    head_dim: int = _key("elements of a head")
+    files: list[str] = _key("files of the folder")
+    trace: str = _key("the trace of attention")
+    steps: int = _key("steps of the trace")
 
 
 class SparseRow(_Part):
     """Figures of a method with a budget."""
 
-    method: str
-    budget: int
-    tokens: float = _key("mean number of selected tokens")
-    recall: float = _key("share of the tokens with the largest scores that are selected")
-    precision: float = _key("share of the selected tokens that are among these")
+    method: str = _key("a method")
+    budget: int = _key("a budget", "tokens")
+    tokens: float = _key("mean size of a selection", "tokens")
+    recall: float = _key("share of the budget's tokens with the largest scores that are selected")
+    precision: float = _key("share of the selection that is among these tokens")
     mass: float = _key("sum of the selected tokens' weights in full attention")
-    error: float = _key("relative L2 error of the output, mean over heads and layers")
-    recall_by_layer: list[float]
-    perplexity: float | None = _key("decoded with the selection")
-    perplexity_ratio: float | None = _key("to full attention's")
-    ratio_error: float | None = _key("standard error of that ratio")
-    kl_mean_nats: float | None = _key("divergence from full attention's distribution")
+    error: float = _key("relative L2 error of the attention's output, mean over heads and layers")
+    recall_by_layer: list[float] = _key("recall of each layer that counts")
+    perplexity: float | None = _key("perplexity, decoded with the selection")
+    perplexity_ratio: float | None = _key("its ratio to full attention's")
+    ratio_error: float | None = _key("standard error of that ratio, from the differences of the single tokens")
+    kl_mean_nats: float | None = _key("divergence from full attention's distribution", "nats")
 
 
 class SparseOrder(_Part):
     """An order of two methods that STARC claims."""
 
-    claim: str
-    figure: Literal["recall", "perplexity"]
-    budget: int
-    better: str
-    worse: str
-    better_value: float | None
-    worse_value: float | None
-    standard_errors: float | None = _key("difference over its standard error; only of perplexities")
-    holds: bool
+    claim: str = _key("claim of STARC's paper about an order of methods")
+    figure: Literal["recall", "perplexity"] = _key("`recall` or `perplexity`")
+    budget: int = _key("a budget", "tokens")
+    better: str = _key("the better method in the paper")
+    worse: str = _key("the other method")
+    better_value: float | None = _key("its figure here")
+    worse_value: float | None = _key("the other's figure here")
+    standard_errors: float | None = _key("difference of the logarithms of the perplexities, over its standard error")
+    holds: bool = _key("the text has the paper's order")
 
 
 class SparseImportant(_Part):
-    budget: int
-    tokens_per_page: float = _key("tokens with the largest scores on a page of 16 that has any")
+    budget: int = _key("a budget", "tokens")
+    tokens_per_page: float = _key("tokens with the largest scores on a page of 16 tokens that has any", "tokens")
 
 
 class SparseSelection(_Part):
     """What a selection of one query reads."""
 
-    method: str
-    wanted: int
-    fetched: int
-    overfetch: int
-    units: int
-    runs: int
-    rows: int
+    method: str = _key("a method")
+    wanted: int = _key("size of the selection", "tokens")
+    fetched: int = _key("tokens of the units that are read", "tokens")
+    overfetch: int = _key("their difference", "tokens")
+    units: int = _key("access units")
+    runs: int = _key("runs of neighbouring units")
+    rows: int = _key("rows of memory")
 
 
 class SparseTouched(_Part):
-    layer: int
-    head: int
-    budget: int
-    selections: list[SparseSelection]
+    layer: int = _key("layer of the picture")
+    head: int = _key("query head")
+    budget: int = _key("budget", "tokens")
+    selections: list[SparseSelection] = _key("the selection of each method")
 
 
 class Sparse(Envelope):
     """``bankside sparse``: accuracy of selections of tokens on a text."""
 
-    model: str
-    folder: str
-    model_sha256: str
-    text: str | None
-    capture: str | None
-    tokens: int = _key("of each text")
-    prompt: int = _key("first tokens that attend to all")
+    model: str = _key("name of the model")
+    folder: str = _key("folder of the model")
+    model_sha256: str = _key("SHA-256 of its configuration and weights")
+    text: str | None = _key("file of the text")
+    capture: str | None = _key("folder of the capture")
+    tokens: int = _key("tokens of each text")
+    prompt: int = _key("tokens of the prompt")
     windows: int = _key("texts")
-    methods: list[str]
-    budgets: list[int]
+    methods: list[str] = _key("methods")
+    budgets: list[int] = _key("budgets", "tokens")
     full_layers: int = _key("first layers that attend to all tokens")
-    layers: list[int] = _key("whose figures count")
-    queries: int = _key("of a head, over all texts")
+    layers: list[int] = _key("layers whose figures count")
+    queries: int = _key("queries of a head, over all texts")
     predicted: int = _key("tokens whose perplexity counts")
-    reference_perplexity: float | None = _key("of full attention")
-    rows: list[SparseRow]
-    important: list[SparseImportant]
-    orders: list[SparseOrder]
-    touched: SparseTouched | None = _key("with `--picture`")
-    files: dict[str, str]
+    reference_perplexity: float | None = _key("perplexity with full attention")
+    rows: list[SparseRow] = _key("a method with a budget")
+    important: list[SparseImportant] = _key("tokens with the largest scores on a page")
+    orders: list[SparseOrder] = _key("orders of two methods that STARC's paper claims")
+    touched: SparseTouched | None = _key("rows of memory that selections touch; null without `--picture`")
+    files: dict[str, str] = _key("pictures that were written")
 
 
 class RestsOn(_Part):
     """Something on which a result rests."""
 
-    kind: str
-    name: str
-    state: Literal["same", "changed", "gone", "unknown"]
-    why: str
-    rests_on: list[dict[str, Any]]
+    kind: str = _key("as in `inputs`")
+    name: str = _key("as in `inputs`")
+    state: Literal["same", "changed", "gone", "unknown"] = _key(
+        "`same`, `changed`, `gone` (no longer there), or `unknown`"
+    )
+    why: str = _key("the difference, or the command that makes a record")
+    rests_on: list[dict[str, Any]] = _key("objects with the same keys")
 
 
 class Explain(Envelope):
-    result: str
+    result: str = _key("file of the result")
     of: str = _key("command that made the result")
-    rests_on: list[RestsOn]
-    made_with: list[RestsOn]
-    unchanged: bool
-    changed: list[str]
+    rests_on: list[RestsOn] = _key("everything on which the result rests")
+    made_with: list[RestsOn] = _key("the tools, with the same keys")
+    unchanged: bool = _key("whether every item is the same")
+    changed: list[str] = _key("items that are not the same")
 
 
 class Benchmark(_Part):
     """A row of ``bankside bench``."""
 
-    benchmark: str
-    what: str
-    value: float
-    unit: str
+    benchmark: str = _key("name of the benchmark")
+    what: str = _key("figure of the benchmark")
+    value: float = _key("value of the figure")
+    unit: str = _key("unit of the value")
 
 
 class BenchMachine(_Part):
     """Where a run was measured."""
 
-    processor: str
-    cores: int
-    python: str
+    processor: str = _key("name of the processor")
+    cores: int = _key("number of cores")
+    python: str = _key("version of Python")
 
 
 class BenchBefore(_Part):
     """The run of the history with which ``bankside bench --compare`` compares."""
 
-    date: str
-    version: str
-    commit: str | None
-    machine: BenchMachine
+    date: str = _key("date of the run")
+    version: Literal[1] = Field(alias="schema", description="version of Bankside")
+    commit: str | None = _key("commit of the checkout; null without one")
+    machine: BenchMachine = _key("machine of the run")
 
 
 class BenchCompared(_Part):
     """A figure that both runs have."""
 
-    benchmark: str
-    what: str
-    before: float
-    now: float
-    unit: str
+    benchmark: str = _key("benchmark, as in `results`")
+    what: str = _key("figure of the benchmark")
+    before: float = _key("value in the history")
+    now: float = _key("value of this run")
+    unit: str = _key("unit of both values")
     speed: float = _key("how many times as fast the run is as the run before")
 
 
 class Bench(Envelope):
-    results: list[Benchmark]
-    before: BenchBefore | None = _key("with --compare: the last run in the history", default=None)
-    comparison: list[BenchCompared] | None = _key("with --compare: figures that both runs have", default=None)
+    results: list[Benchmark] = _key("figures of the run")
+    before: BenchBefore | None = _key("with `--compare`: the last run in the history", default=None)
+    comparison: list[BenchCompared] | None = _key("with `--compare`: figures that both runs have", default=None)
 
 
 #: Kinds of results of each command; the kinds of ``sim`` come from the installed units.
