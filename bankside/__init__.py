@@ -4,17 +4,38 @@ The parts ``gen``, ``models``, ``cosim``, ``constraints`` and ``rtl`` are folder
 Relative links in this folder make them subpackages for every tool; a wheel holds them as plain folders.
 """
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from .api import BanksideError as BanksideError
+    from .api import CheckFailed as CheckFailed
+    from .api import ConfigError as ConfigError
+    from .api import MissingRecord as MissingRecord
+    from .api import ToolMissing as ToolMissing
+    from .api import memory as memory
+    from .api import model as model
+    from .api import system as system
+    from .api import unit as unit
+    from .api import workload as workload
+
     __version__: str
 
 #: Version of a checkout that is not installed. The version of an installation comes from the tags of git.
 _UNTAGGED = "0.1.0"
 
 
-def __getattr__(name: str) -> str:
-    """``__version__``, found when somebody asks for it."""
+#: Names of the Python face, in :mod:`bankside.api`.
+_FACE = frozenset(
+    "BanksideError CheckFailed ConfigError MissingRecord ToolMissing memory model system unit workload".split()
+)
+
+
+def __getattr__(name: str) -> Any:
+    """``__version__`` and the Python face, found when somebody asks for them."""
+    if name in _FACE:
+        from . import api
+
+        return getattr(api, name)
     if name != "__version__":
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib.metadata import PackageNotFoundError, version

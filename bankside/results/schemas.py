@@ -21,11 +21,12 @@ from bankside.models.papers.difference import Difference as Cause
 from bankside.models.papers.verdict import VERDICTS
 
 from ..provenance.envelope import SCHEMA
+from .notebook import Shown
 
 __all__ = ["COMMANDS", "Envelope", "schema_of"]
 
 
-class _Part(BaseModel):
+class _Part(Shown, BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
 
 

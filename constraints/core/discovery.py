@@ -15,11 +15,15 @@ import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property, lru_cache
+from importlib import import_module
 from importlib.metadata import EntryPoint, distribution, entry_points
 from pathlib import Path
 from typing import Any
 
-__all__ = ["GROUPS", "Entries", "discover", "entries", "others"]
+__all__ = ["CONTRACT", "GROUPS", "Entries", "discover", "entries", "others"]
+
+#: Version of the contracts. A plug-in's module or package may name the one it was written for: ``BANKSIDE_CONTRACT = 1``.
+CONTRACT = 1
 
 GROUPS = ("bankside.units", "bankside.systems", "bankside.papers")
 
@@ -73,6 +77,16 @@ def _package(entry: EntryPoint) -> str:
     return entry.dist.name if entry.dist is not None else "bankside"
 
 
+def _require_contract(entry: EntryPoint) -> None:
+    """:exc:`ValueError` if the module of an entry point, or its package, names another version of the contracts."""
+    package = import_module(entry.module.partition(".")[0])
+    asked = getattr(package, "BANKSIDE_CONTRACT", CONTRACT)
+    if asked == CONTRACT:
+        asked = getattr(import_module(entry.module), "BANKSIDE_CONTRACT", CONTRACT)
+    if asked != CONTRACT:
+        raise ValueError(f"written for version {asked} of the contracts, this is version {CONTRACT}")
+
+
 class Entries(Mapping[str, Any]):
     """Objects of the entry points of a group by name, each imported when it is first asked for.
 
@@ -108,6 +122,8 @@ class Entries(Mapping[str, Any]):
         return self._loaded[name]
 
     def _load(self, name: str, entry: EntryPoint) -> Any:
+        if not self.own(name):
+            _require_contract(entry)
         one, kind = entry.load(), self._kind
         if kind is not None and not (isinstance(one, type) and issubclass(one, kind) or isinstance(one, kind)):
             raise TypeError(f"must be a {kind.__name__}, not {type(one).__name__}")

@@ -413,7 +413,7 @@ def _builtin(name: str) -> str | None:
     return next((name for name in (plain, re.sub(r"^([a-z]+)(?=\d)", r"\1-", plain)) if name in MODELS), None)
 
 
-def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
+def load_model(name_or_path: str | os.PathLike[str] | ModelShape) -> ModelShape:
     """Shape of a built-in model, of a ``config.json``, or of a folder that has one.
 
     A name with ``/`` is a path; a bare name is the built-in model if there is one.
@@ -423,6 +423,8 @@ def load_model(name_or_path: str | os.PathLike[str]) -> ModelShape:
     :exc:`ConfigError`
         If there is no such model or file, or the file is not the configuration of a supported model.
     """
+    if isinstance(name_or_path, ModelShape):
+        return name_or_path
     name = os.fspath(name_or_path)
     builtin = _builtin(name)
     path = Path(name)

@@ -27,7 +27,7 @@ FLOORS = {
         ["studies"],
         ["pages"],
         ["shell"],
-        ["__main__"],
+        ["__main__", "api", "plugin"],
     ],
     "bankside.models": [
         ["cost", "llm", "program"],
