@@ -10,7 +10,11 @@ from bankside.constraints.core.errors import ConfigError
 from ..evidence.records import RecordFolder
 from ..provenance.sources import note_sources
 
-__all__ = ["compare_gpus", "gpus_text"]
+__all__ = ["OPTIONS", "REFUSAL", "compare_gpus", "gpus_text"]
+
+#: Options of the study beside ``--reference``, and the error for any other option.
+OPTIONS: dict[str, dict[str, Any]] = {}
+REFUSAL = "{} goes without --reference, whose runs have their own conditions"
 
 
 def compare_gpus(
