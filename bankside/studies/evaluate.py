@@ -18,7 +18,7 @@ from ..provenance.sources import note_sources
 if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
     from bankside.models.serving.splits import Decoding
-    from bankside.models.systems import Evaluation, System
+    from bankside.models.systems import Bound, Evaluation, System
 
 __all__ = [
     "calibrate",
@@ -161,7 +161,7 @@ def evaluate_workload(
         "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
         "parallelism": {"tensor": tensor, "pipeline": pipeline},
         "splits": tried,
-        "records": list(one.sources),
+        "records": list(one.bind(shape, folder, refresh=refresh).sources),
         "notes": notes,
         "tools": tool_versions(),
     }
@@ -242,7 +242,9 @@ def evaluate(
     if split is not None:
         document["splits"] = tried
     if timeline is not None:
-        document["timeline"] = _write_timeline(fastest, shape, context, max(shares), timeline)
+        document["timeline"] = _write_timeline(
+            fastest.bind(shape, folder, refresh=refresh), context, max(shares), timeline
+        )
     asked = [part.model_dump(mode="json") for part in (*fastest.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {
@@ -254,14 +256,14 @@ def evaluate(
     }
 
 
-def _write_timeline(system: System, shape: ModelShape, context: int, batch: int, file: str) -> dict[str, Any]:
+def _write_timeline(bound: Bound[System], context: int, batch: int, file: str) -> dict[str, Any]:
     """Write the spans of a step; returns the description of the file."""
     from pathlib import Path
 
     from bankside.constraints.core.workspace import write_files
     from bankside.models.systems.timeline import chrome_trace
 
-    view, path = system.timeline(shape, context=context, batch=batch), Path(file)
+    view, path = bound.timeline(context=context, batch=batch), Path(file)
     write_files(path.parent, {path.name: chrome_trace(view)})
     return {"file": file, "spans": len(view.spans), "layers": view.layers, "of_layers": view.of_layers}
 
