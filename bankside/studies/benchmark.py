@@ -535,7 +535,7 @@ def _decode_step() -> list[tuple[str, float, str]]:
     system, model = load_system("pam"), load_model("llama-3-70b")
     assert isinstance(system, TieredPimSystem)
     try:
-        system.prepare(model, RecordFolder(), False)
+        system = system.bind(model, RecordFolder()).system
     except MissingRecord:
         return []
     node = Node(system, model, np.full(batch, context, np.int64), steps + 1)

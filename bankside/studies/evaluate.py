@@ -17,7 +17,7 @@ from ..provenance.sources import note_sources
 
 if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
-    from bankside.models.systems import Evaluation, System
+    from bankside.models.systems import Bound, Evaluation, System
 
 __all__ = [
     "calibrate",
@@ -275,7 +275,9 @@ def evaluate(
     if split is not None:
         document["splits"] = tried
     if timeline is not None:
-        document["timeline"] = _write_timeline(best, shape, context, max(shares), timeline)
+        document["timeline"] = _write_timeline(
+            best.bind(shape, folder, refresh=refresh), context, max(shares), timeline
+        )
     asked = [part.model_dump(mode="json") for part in (*best.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {
@@ -287,14 +289,14 @@ def evaluate(
     }
 
 
-def _write_timeline(system: System, shape: ModelShape, context: int, batch: int, file: str) -> dict[str, Any]:
+def _write_timeline(bound: Bound[System], context: int, batch: int, file: str) -> dict[str, Any]:
     """Write the spans of a step; returns the description of the file."""
     from pathlib import Path
 
     from bankside.constraints.core.workspace import write_files
     from bankside.models.systems.timeline import chrome_trace
 
-    view, path = system.timeline(shape, context=context, batch=batch), Path(file)
+    view, path = bound.timeline(context=context, batch=batch), Path(file)
     write_files(path.parent, {path.name: chrome_trace(view)})
     return {"file": file, "spans": len(view.spans), "layers": view.layers, "of_layers": view.of_layers}
 

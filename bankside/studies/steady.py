@@ -81,7 +81,7 @@ def evaluate_workload(
         "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
         "parallelism": {"tensor": tensor, "pipeline": pipeline},
         "splits": tried,
-        "records": list(one.sources),
+        "records": list(one.bind(shape, folder, refresh=refresh).sources),
         "notes": notes,
         "tools": tool_versions(),
     }

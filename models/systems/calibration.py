@@ -86,7 +86,7 @@ def calibrate(
         raise ConfigError(f"{system.name} moves no tokens between tiers: there is nothing to calibrate")
     if context < 1 or rounds < 1:
         raise ConfigError(f"context and rounds must be at least 1, not {min(context, rounds)}")
-    system.prepare(model, records, False)
+    system = system.bind(model, records).system
     shapes = system.tier_shapes(model)
     names = [shape.name for shape in shapes]
     tokens = int((1 + SLOW_SHARE) * (shapes[0].capacity + shapes[1].capacity))

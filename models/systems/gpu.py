@@ -12,7 +12,7 @@ from ..llm import ModelShape, layer_operators
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
-from .results import Cost, RecordSource
+from .results import Cost
 from .roofline import Roofline
 from .system import GIB, Assumption
 
@@ -32,8 +32,8 @@ class GpuSystem(GpuPlatform):
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
         return self.changed({"gpu.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1})
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
-        return GpuServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GpuServed:
+        return GpuServed(self, model)
 
 
 class GpuCpuSystem(GpuPlatform):
@@ -86,8 +86,8 @@ class GpuCpuSystem(GpuPlatform):
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
         return float(self._moved(tokens * self.kv_token_bytes(model)).time_s)
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
-        return GridServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GridServed:
+        return GridServed(self, model)
 
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {

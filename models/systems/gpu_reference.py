@@ -118,7 +118,8 @@ def _kernels(system: GpuSystem, run: Run, rule: str, records: RecordSource) -> M
             {"gpu.rule": rule, "gpu.count": run.gpus, "parallelism.tensor": run.gpus, "parallelism.pipeline": 1}
         )
         one.check_fits(model, PROMPT, batch, OUTPUT)
-        served = one.served(model, records)
+        one.check_weights(model)
+        served = one.bind(model, records).system.serving(model)
         prefill_s = served.prefill_seconds(np.full(batch, PROMPT), np.zeros(batch, np.int64))
         decode_s = float(served.decode_run(np.full(batch, PROMPT + 1), OUTPUT - 1).sum())
     except ConfigError as error:

@@ -864,17 +864,14 @@ class LolPimSystem(System):
 
     # Serving ---------------------------------------------------------------------------------------------------------
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> LolPimServed:
-        return LolPimServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> LolPimServed:
+        return LolPimServed(self, model)
 
 
 class LolPimServed:
     """A system of modules as the serving engine sees it. A prompt goes through the modules token by token."""
 
-    def __init__(self, system: LolPimSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        system.check(model)
-        system.check_fits(model, 1, 1)
-        system.prepare(model, records, refresh)
+    def __init__(self, system: LolPimSystem, model: ModelShape) -> None:
         self.system, self.model, self.name = system, model, system.name
         self.kv_window = model.sliding_window
         self.kv_block_tokens = system.kv_block_tokens(model)
@@ -959,10 +956,10 @@ class LolPimHybridSystem(GpuPlatform):
             "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9)),
         }
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+    def serving(self, model: ModelShape) -> GpuServed:
         if self.pipelining != "none":
-            return GridServed(self, model, records, refresh)
-        return HybridServed(self, model, records, refresh)
+            return GridServed(self, model)
+        return HybridServed(self, model)
 
     def kv_fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
         requests, heads, _ = self.share(model, batch)
@@ -1054,8 +1051,8 @@ class HybridServed(GpuServed):
 
     system: LolPimHybridSystem
 
-    def __init__(self, system: LolPimHybridSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        super().__init__(system, model, records, refresh)
+    def __init__(self, system: LolPimHybridSystem, model: ModelShape) -> None:
+        super().__init__(system, model)
         self._known: dict[tuple[int, int], float] = {}
         self._energies: dict[tuple[int, int], dict[str, float]] = {}
 

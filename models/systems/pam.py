@@ -1028,8 +1028,8 @@ class TieredPimSystem(GpuPlatform):
             "hidden_percent": 100 * min(slowest.reduce_s, slowest.local_s) / whole if whole else 0.0,
         }
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
-        return GridServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GridServed:
+        return GridServed(self, model)
 
     def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
         """The tiers work at the same time, each on tracks of its own below attention."""
