@@ -7,7 +7,10 @@ import functools
 import json
 import sys
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..results.result import Result
 
 __all__ = [
     "above_zero",
@@ -32,23 +35,28 @@ __all__ = [
 ]
 
 
-def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+def _plain(result: Any) -> dict[str, Any]:
+    """Keys of a result; some commands still give a dictionary."""
+    return result if isinstance(result, dict) else result.to_json()  # type: ignore[no-any-return]
+
+
+def emit(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None:
     """One JSON object on standard output: the result of the command behind the keys that all results have."""
     from ..provenance.envelope import enveloped
 
-    print(json.dumps(enveloped(result, arguments.command), indent=2))
+    print(json.dumps(enveloped(_plain(result), arguments.command), indent=2))
 
 
-def page(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+def page(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None:
     """The result as an HTML page, if the command line asks for it."""
     if arguments.html is not None:
         from ..pages import write_page
         from ..provenance.envelope import enveloped
 
-        write_page(arguments.html, enveloped(result, arguments.command), getattr(arguments, "records", None))
+        write_page(arguments.html, enveloped(_plain(result), arguments.command), getattr(arguments, "records", None))
 
 
-def show(arguments: argparse.Namespace, result: dict[str, Any], text: Callable[[dict[str, Any]], str]) -> None:
+def show(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
     """The result as the command line asks for it: as an HTML page, as JSON, else as text on standard output."""
     if hasattr(arguments, "html"):
         page(arguments, result)
