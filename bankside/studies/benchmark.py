@@ -527,18 +527,18 @@ def _decode_step() -> list[tuple[str, float, str]]:
 
     from bankside.models.llm import load_model
     from bankside.models.systems import MissingRecord, load_system
-    from bankside.models.systems.pam import Node, TieredPimSystem
+    from bankside.models.systems.capabilities import PlacesTokens
 
     from ..evidence.records import RecordFolder
 
     batch, context, steps = 8192, 738, 3
     system, model = load_system("pam"), load_model("llama-3-70b")
-    assert isinstance(system, TieredPimSystem)
     try:
         system = system.bind(model, RecordFolder()).system
     except MissingRecord:
         return []
-    node = Node(system, model, np.full(batch, context, np.int64), steps + 1)
+    assert isinstance(system, PlacesTokens)
+    node = system.node(model, np.full(batch, context, np.int64), steps + 1)
     node.settle()
     node.step()  # compiles
     seconds = _cpu(lambda: [node.step() for _ in range(steps)]) / steps

@@ -373,21 +373,20 @@ def calibrate(
     from bankside.constraints.systems import RATIOS, RatioTable
     from bankside.models.llm import load_model
     from bankside.models.systems import load_system
-    from bankside.models.systems.calibration import calibrate as find
     from bankside.models.systems.calibration import table_text, with_ratios
-    from bankside.models.systems.pam import TieredPimSystem
+    from bankside.models.systems.capabilities import Calibrates
 
     shape, loaded = load_model(model), load_system(system, changes)
     table = None
     if output is not None:  # fails at once if it is no table
         path = Path(output)
         table = load(path if path.exists() else RATIOS, RatioTable)
-    if not isinstance(loaded, TieredPimSystem):
+    if not isinstance(loaded, Calibrates):
         raise ConfigError(f"{loaded.name} moves no tokens between tiers, so it has nothing to calibrate")
     note_sources(calibrate, type(loaded))
-    tiered, folder = loaded, RecordFolder(records)
+    able, folder = loaded, RecordFolder(records)
     found = measuring(
-        lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress),
+        lambda: able.calibrate(shape, folder, context=context, rounds=rounds, progress=progress),
         measure,
         records,
         progress,
@@ -403,16 +402,14 @@ def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | Non
     active."""
     from dataclasses import asdict
 
-    from bankside.models.pam.sparsity import fit
     from bankside.models.systems import load_system
-    from bankside.models.systems.pam import TieredPimSystem
+    from bankside.models.systems.capabilities import FitsActivations
 
     loaded = load_system(system, changes)
-    if not isinstance(loaded, TieredPimSystem):
+    if not isinstance(loaded, FitsActivations):
         raise ConfigError(f"{loaded.name} reads all tokens, so it has no activations to fit")
     note_sources(fit_activations)
-    chosen = loaded.pim.sparsity
-    found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))
+    found = asdict(loaded.fit_activations(trace))
     return {
         "schema": 1,
         "system": loaded.name,

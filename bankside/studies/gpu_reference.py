@@ -32,15 +32,15 @@ def compare_gpus(
         For a system with more than GPUs, or a file of another layout.
     """
     from bankside.models.systems import load_system
-    from bankside.models.systems.gpu import GpuSystem
-    from bankside.models.systems.gpu_reference import OUTPUT, PROMPT, compare_runs, read_runs
+    from bankside.models.systems.capabilities import ComparesRuns
+    from bankside.models.systems.gpu_reference import OUTPUT, PROMPT, read_runs
 
     loaded = load_system(system, changes)
-    if not isinstance(loaded, GpuSystem):
+    if not isinstance(loaded, ComparesRuns):
         raise ConfigError(f"--reference {reference}: timed runs are compared with GPUs alone; {system} has more")
     runs = read_runs(reference)
     note_sources(compare_gpus)
-    rows = compare_runs(loaded, runs, RecordFolder(records), progress)
+    rows = loaded.compare_runs(runs, RecordFolder(records), progress)
     return {
         "schema": 1,
         "system": loaded.name,

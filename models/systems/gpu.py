@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -12,9 +13,12 @@ from ..llm import ModelShape, layer_operators
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
-from .results import Cost
+from .results import Cost, RecordSource
 from .roofline import Roofline
 from .system import GIB, Assumption
+
+if TYPE_CHECKING:
+    from .gpu_reference import Run
 
 __all__ = ["GpuCpuSystem", "GpuSystem"]
 
@@ -31,6 +35,14 @@ class GpuSystem(GpuPlatform):
         if rest or not count:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
         return self.changed({"gpu.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1})
+
+    def compare_runs(
+        self, runs: Sequence[Run], records: RecordSource, progress: Callable[[str], None] = lambda text: None
+    ) -> list[dict[str, Any]]:
+        """See :func:`bankside.models.systems.gpu_reference.compare_runs`."""
+        from .gpu_reference import compare_runs
+
+        return compare_runs(self, runs, records, progress)
 
     def serving(self, model: ModelShape) -> GpuServed:
         return GpuServed(self, model)

@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
 from .units import DispatcherFigures, HubFigures, MeasuredUnit, clock_hz
+
+if TYPE_CHECKING:
+    from ..lolpim.compiler import Compiled
 
 __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 
@@ -438,6 +441,22 @@ class LolPimSystem(System):
             )
         model.ffn_share(self.tp)
         self._whole_heads(model)
+
+    def compile(self, model: ModelShape, tokens: int, operator: str | None = None) -> Compiled:
+        """Program of a layer for one request of ``tokens`` tokens; ``operator`` names one of its operators."""
+        from ..lolpim.compiler import compile_model
+
+        return compile_model(self, model, tokens, operator)
+
+    def lazily_allotted(self) -> bool:
+        """Whether rows are allotted while a program runs."""
+        return self.spec.features.lazy_allocation
+
+    def dispatching(self) -> dpa_dispatcher.DpaDispatcherConfig | None:
+        """The dispatcher that takes the words of a program; None where heads have a channel each."""
+        if self.unit.partition != "token":
+            return None
+        return dpa_dispatcher.PRESETS[self.spec.dispatcher.preset]
 
     def sharing(self, model: ModelShape) -> int:
         """Modules that share an attention head."""
