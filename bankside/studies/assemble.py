@@ -136,11 +136,11 @@ def disassemble_result(
         lines = disassemble(words, config.isa)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from None
-    sizes, form = _sizes(config, words), _format(form, file)
+    sizes, written = _sizes(config, words), _format(form, file)
     if output is None:
-        return Disasm(**sizes, format=form, text=lines)
+        return Disasm(**sizes, format=written, text=lines)
     write_files(Path(output).parent, {Path(output).name: "".join(f"{line}\n" for line in lines)})
-    return Disasm(**sizes, format=form, file=output)
+    return Disasm(**sizes, format=written, file=output)
 
 
 def size_text(result: Asm | Disasm) -> str:

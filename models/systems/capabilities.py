@@ -77,6 +77,9 @@ class PlacesTokens(Protocol):
 
     pim: Any
 
+    def bind(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> Any:
+        """See :meth:`System.bind`."""
+
     def node(self, model: ModelShape, contexts: np.ndarray, growth: int = 8) -> Any:
         """The state of a batch whose requests have ``contexts`` tokens, with room for ``growth`` steps."""
 

@@ -87,7 +87,7 @@ def test_a_bound_system_never_changes(module_records):
         bound.system.prepare(QWEN, module_records, True)
     other = system.bind(QWEN, module_records, refresh=True)
     assert system.bind(QWEN, module_records) is bound is not other and other.refresh
-    assert bound.step(4, np.array([1000])).total_s == known < other.step(4, np.array([1000])).total_s
+    assert other.step(4, np.array([1000])).total_s >= bound.step(4, np.array([1000])).total_s == known
     assert bound.capacity(4096, 16) == system.capacity(QWEN, 4096, 16, 1)
     assert len(bound.timeline(context=1000, batch=4).spans) > 0
 
