@@ -99,9 +99,9 @@ def assemble_result(
         warn(
             f"{file}: {len(found) - MAX_WARNINGS} further instructions read slots that nothing before them has written"
         )
-    form = _format(form, output)
-    write_files(Path(output).parent, {Path(output).name: hex_words(words) if form == "hex" else words.tobytes()})
-    return Asm(**_sizes(config, words), unwritten_reads=len(found), format=form, file=output)
+    written_as = _format(form, output)
+    write_files(Path(output).parent, {Path(output).name: hex_words(words) if written_as == "hex" else words.tobytes()})
+    return Asm(**_sizes(config, words), unwritten_reads=len(found), format=written_as, file=output)
 
 
 def disassemble_result(

@@ -77,7 +77,7 @@ class PlacesTokens(Protocol):
 
     pim: Any
 
-    def bind(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> Any:
+    def bind(self, model: ModelShape, records: RecordSource, *, refresh: bool = False) -> Any:
         """See :meth:`System.bind`."""
 
     def node(self, model: ModelShape, contexts: np.ndarray, growth: int = 8) -> Any:
