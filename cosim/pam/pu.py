@@ -396,7 +396,7 @@ def burst_cycles(config: PamPuConfig, device: Memory, steps: Sequence[Step]) -> 
 
 def measured_timing(
     config: PamPuConfig,
-    memory: Memory | str,
+    memory: str,
     steps: Sequence[Step],
     *,
     gap_cycles: int = 0,
@@ -404,7 +404,7 @@ def measured_timing(
     refresh: bool = False,
 ) -> tuple[Any, np.ndarray]:
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
-    device = load_memory(memory) if isinstance(memory, str) else memory
+    device = load_memory(memory)
     program = attention_program(
         config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles(config, device, steps)
     )
