@@ -40,21 +40,26 @@ EVAL_LAYER: dict[str, dict[str, Any]] = {
 
 #: Options of ``eval`` that are keys of a system's file: flags, key, and what argparse needs.
 EVAL_KEYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "--devices": ("device.count", {"metavar": "N", "type": positive, "help": "devices of cent"}),
+    "--devices": ("device.count", {"metavar": "N", "type": positive, "help": "devices of cent (default: 32)"}),
     "--method": (
         "selection.method",
         {
             "metavar": "M",
-            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or top",
+            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or "
+            "top (default: starc)",
         },
     ),
-    "--budget": ("selection.budget", {"metavar": "B", "type": int, "help": "of starc: tokens of a selection"}),
+    "--budget": (
+        "selection.budget",
+        {"metavar": "B", "type": int, "help": "of starc: tokens of a selection (default: 1024)"},
+    ),
     "--prefill": (
         "selection.prompt_tokens",
         {
             "metavar": "P",
             "type": positive,
-            "help": "of starc: tokens of the prompt; the first step attends to one more",
+            "help": "of starc, in place of --context: tokens of the prompt; the first step attends to one "
+            "more (default: 2048)",
         },
     ),
 }
@@ -92,7 +97,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--workload",
         metavar="NAME|FILE",
-        help="instead: decode in steady state, with the memory full of requests of a workload",
+        help="instead: decode in steady state, with the memory full of requests of a workload; new "
+        "requests replace finished ones",
     )
     parser.add_argument(
         "--reference",
@@ -104,13 +110,18 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--split",
         metavar="TPxPP",
-        help="tensor and pipeline parallelism, such as 8x4; auto tries all and shows the fastest",
+        help="tensor and pipeline parallelism of GPUs or LoL-PIM's modules, such as 8x4; auto "
+        "tries all splits and shows the fastest",
     )
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
-    parser.add_argument("--timeline", metavar="FILE", help="write the spans of a decode step, for ui.perfetto.dev")
+    parser.add_argument(
+        "--timeline",
+        metavar="FILE",
+        help="write the spans of a decode step, for ui.perfetto.dev; of inf2 the drives too, of pam the tiers",
+    )
     records_argument(parser)
     layer = parser.add_argument_group("one attention layer on one stack of AttAcc")
-    layer.add_argument("--layer", action="store_true", help="time a layer instead of a system")
+    layer.add_argument("--layer", action="store_true", help="instead of a model: time one attention layer on one stack")
     for flags, options in EVAL_LAYER.items():
         layer.add_argument(flags, default=None, **options)
     json_argument(parser, page=True)
