@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from typing import Any
-from xml.sax.saxutils import quoteattr
 
 import bankside
 from bankside.constraints.core.axi import Register
@@ -109,6 +108,8 @@ def _pointers(config: Any, registers: Sequence[Register]) -> list[Register]:
 
 
 def _kernel_xml(config: Any, module: str, registers: Sequence[Register]) -> str:
+    from xml.sax.saxutils import quoteattr  # imports a client of HTTP
+
     size = 1 << max(one.offset for one in registers).bit_length()
     pointers = {one.name for one in _pointers(config, registers)}
     arguments: list[str] = []

@@ -225,6 +225,8 @@ def keys(model: type[BaseModel], prefix: str = "", closed: Collection[str] = ())
     """Key, type, unit and meaning of each value of a result, parts behind the key that holds them; parts of the keys
     ``closed`` are left out."""
     for name, key in model.model_fields.items():
+        if key.exclude:
+            continue
         text, path, parts = _kind(key.annotation, prefix + (key.alias or name))
         extra = key.json_schema_extra
         unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""

@@ -263,8 +263,8 @@ def _counting(places: Iterable[_Place]) -> list[_Place | str]:
 
 @lru_cache(maxsize=1 << 16)
 def _edges(module: str, number: int, tops: frozenset[str]) -> tuple[tuple[_Place | str, ...], ...]:
-    """What each name that a statement uses stands for: statements, or texts for what is not followed. The last are the
-    statements that its module always runs."""
+    """For each name that a statement uses, the statements behind it, or a text for one that is not followed. The last are
+    the statements that its module always runs."""
     refers = _statements(module)[number].refers
     return (*(tuple(_ends(module, *one, tops)) for one in refers), _always_run(module))
 
@@ -486,7 +486,7 @@ class _Reader:
         return _bound(body if isinstance(node, ast.ClassDef) else [node.args, *body], self.package)
 
     def _counts(self, node: ast.AST, one: Any) -> bool:
-        """Whether an item of a node counts by itself. Imports of what is followed count by their uses. An empty piece
+        """Whether an item of a node counts by itself. Imports of followed packages count by their uses. An empty piece
         of text in a string with values is there in some versions of Python only."""
         if isinstance(one, ast.Import | ast.ImportFrom):
             return not all(self._inside(module) for _, module, _ in _imported(one, self.package))

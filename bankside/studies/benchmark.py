@@ -185,6 +185,7 @@ def lines(before: Entry, now: Entry) -> list[str]:
 
 def _benchmarks() -> list[tuple[str, Callable[[], Iterable[tuple[str, float, str]]]]]:
     return [
+        ("start", _starts),
         ("co-simulation of one PU", _cosimulation),
         ("heads in RTL", _live_heads),
         ("functional model", _model),
@@ -201,6 +202,50 @@ def _benchmarks() -> list[tuple[str, Callable[[], Iterable[tuple[str, float, str
         ("decoding", _decoding),
         ("serving", _serving),
     ]
+
+
+#: Commands whose time is mostly their start; ``TRACE`` is a file of two lines.
+_STARTS = (
+    ("list",),
+    ("eval", "gpu-only", "--model", "llama-3-70b"),
+    ("time", "TRACE"),
+    ("eval", "cent", "--model", "llama-2-70b"),
+)
+
+
+def _starts() -> Iterator[tuple[str, float, str]]:
+    """User and system time of whole commands, as multiples of the time of imports that every command needs.
+
+    Each is the median of 9 runs with byte code and caches in place. A command without the records that it needs is left out."""
+    import os
+    import statistics
+    import subprocess
+    import sys
+    import tempfile
+    from pathlib import Path
+
+    environment = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+
+    def seconds(words: Iterable[str]) -> float | None:
+        spent = []
+        for _ in range(10):  # the first one fills caches
+            before = os.times()
+            if subprocess.run([sys.executable, *words], env=environment, capture_output=True).returncode:
+                return None
+            after = os.times()
+            spent.append(after[2] + after[3] - before[2] - before[3])
+        return statistics.median(spent[1:])
+
+    imports = seconds(["-c", "import numpy, pydantic, yaml"])
+    assert imports is not None
+    yield "import numpy, pydantic, yaml", imports, "s"
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace"
+        trace.write_text("AiM WR_SBK 0 1 0 0\nAiM EOC\n")
+        for command in _STARTS:
+            words = [str(trace) if word == "TRACE" else word for word in command]
+            if (spent := seconds(["-m", "bankside", *words])) is not None:
+                yield " ".join(command), spent / imports, "x imports"
 
 
 def _cosimulation() -> list[tuple[str, float, str]]:
@@ -482,18 +527,18 @@ def _decode_step() -> list[tuple[str, float, str]]:
 
     from bankside.models.llm import load_model
     from bankside.models.systems import MissingRecord, load_system
-    from bankside.models.systems.pam import Node, TieredPimSystem
+    from bankside.models.systems.capabilities import PlacesTokens
 
     from ..evidence.records import RecordFolder
 
     batch, context, steps = 8192, 738, 3
     system, model = load_system("pam"), load_model("llama-3-70b")
-    assert isinstance(system, TieredPimSystem)
     try:
-        system.prepare(model, RecordFolder(), False)
+        system = system.bind(model, RecordFolder()).system
     except MissingRecord:
         return []
-    node = Node(system, model, np.full(batch, context, np.int64), steps + 1)
+    assert isinstance(system, PlacesTokens)
+    node = system.node(model, np.full(batch, context, np.int64), steps + 1)
     node.settle()
     node.step()  # compiles
     seconds = _cpu(lambda: [node.step() for _ in range(steps)]) / steps

@@ -596,7 +596,7 @@ def _unit(
         config=config,
         presets=presets,
         generator=f"bankside.gen.arith.units:{module}",
-        model=f"bankside.models.numerics.units:{module}",
+        model=f"bankside.models.arith.units:{module}",
         bench="bankside.cosim.arith.units:bench",
         page="docs/arith/units.md",
         workload=OperatorWorkload,

@@ -14,8 +14,8 @@ from __future__ import annotations
 import sys
 import tomllib
 from collections.abc import Callable, Iterator, Mapping
-from functools import lru_cache
-from importlib.metadata import EntryPoint, entry_points
+from functools import cached_property, lru_cache
+from importlib.metadata import EntryPoint, distribution, entry_points
 from pathlib import Path
 from typing import Any
 
@@ -26,22 +26,26 @@ GROUPS = ("bankside.units", "bankside.systems", "bankside.papers")
 _PROJECT = Path(__file__).resolve().parents[2] / "pyproject.toml"
 
 
+def _own(group: str) -> dict[str, EntryPoint]:
+    """Entry points of this package by name. In a checkout they are read from its ``pyproject.toml``: without an
+    installation, and in an editable one a new line counts at once."""
+    if group not in GROUPS:
+        raise ValueError(f"Group must be one of {', '.join(GROUPS)}, not {group!r}")
+    if _PROJECT.is_file():
+        lines = tomllib.loads(_PROJECT.read_text())["project"].get("entry-points", {}).get(group, {})
+        return {name: EntryPoint(name, value, group) for name, value in lines.items()}
+    return {one.name: one for one in distribution("bankside").entry_points.select(group=group)}
+
+
 def entries(group: str) -> dict[str, EntryPoint]:
     """Entry points of a group by name, in alphabetical order, the only order that an installation keeps.
 
-    In a checkout, the entry points of this package are read from its ``pyproject.toml``. They are found without an
-    installation, and in an editable one a new line counts at once. If two entry points have the same name, the second
+    If two entry points have the same name, the second
     is named on standard error and left out.
     """
-    if group not in GROUPS:
-        raise ValueError(f"Group must be one of {', '.join(GROUPS)}, not {group!r}")
-    found = entry_points(group=group)
-    own = [one for one in found if _package(one) == "bankside"]
-    if _PROJECT.is_file():
-        lines = tomllib.loads(_PROJECT.read_text())["project"].get("entry-points", {}).get(group, {})
-        own = [EntryPoint(name, value, group) for name, value in lines.items()]
-    named = {one.name: one for one in own}
-    for one in sorted((one for one in found if _package(one) != "bankside"), key=lambda one: one.name):
+    named = _own(group)
+    others = (one for one in entry_points(group=group) if _package(one) != "bankside")
+    for one in sorted(others, key=lambda one: one.name):
         first = named.setdefault(one.name, one)
         if first is not one:
             _skip(one, f"package '{_package(first)}' has a {_what(group)} of this name")
@@ -72,22 +76,27 @@ def _package(entry: EntryPoint) -> str:
 class Entries(Mapping[str, Any]):
     """Objects of the entry points of a group by name, each imported when it is first asked for.
 
-    Names alone import nothing of this package. An object of another package is imported before its name is listed; if
-    that fails, or it has a problem, it is named on standard error and left out. All others work.
+    Names alone import nothing of this package. An object of another package is imported before its name is listed. If
+    that fails, or it has a problem, standard error names it and it is left out. All others work.
     """
 
     def __init__(self, group: str, kind: type | None, problem: Callable[[str, Any], str | None]) -> None:
-        self._entries = entries(group)
-        self._kind, self._problem = kind, problem
+        self._group, self._kind, self._problem = group, kind, problem
+        self._own = _own(group)
         self._loaded: dict[str, Any] = {}
+
+    @cached_property
+    def _entries(self) -> dict[str, EntryPoint]:
+        """Entry points of all packages. Their metadata takes as long to read as an import."""
+        return entries(self._group)
 
     def own(self, name: str) -> bool:
         """Whether it is an entry point of this package."""
-        return name in self._entries and _package(self._entries[name]) == "bankside"
+        return name in self._own
 
     def __getitem__(self, name: str) -> Any:
         if name not in self._loaded:
-            entry = self._entries[name]
+            entry = self._own[name] if name in self._own else self._entries[name]
             try:
                 self._loaded[name] = self._load(name, entry)
             except Exception as error:  # a module of another package may do anything
@@ -109,7 +118,7 @@ class Entries(Mapping[str, Any]):
         return one
 
     def __contains__(self, name: object) -> bool:
-        return name in self._entries and (self.own(str(name)) or self.get(str(name)) is not None)
+        return name in self._own or (name in self._entries and self.get(str(name)) is not None)
 
     def __iter__(self) -> Iterator[str]:
         return iter([name for name in [*self._entries] if name in self])

@@ -414,6 +414,8 @@ def _build(
 ) -> Path:
     verilog = without_initial_values(re.sub(r"\A(//.*\n)+", "", verilog))
     compiler, effort = _compiler(), optimisation(level)
+    if effort[0].endswith("-O0"):  # Verilator's default copies fewer modules into each place: less text to compile
+        command = ["-O1" if word == "-O3" else word for word in command]
 
     def make(work: Path) -> None:
         (work / f"{top}.v").write_text(verilog)

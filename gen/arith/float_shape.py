@@ -14,6 +14,8 @@ __all__ = ["FloatLayout", "FloatShape", "FloatView"]
 class _TaggedWidth(int):
     """A width that differs from an equal width of another format. `wiring.connect` compares widths."""
 
+    tag: object
+
     def __new__(cls, width, tag):
         self = super().__new__(cls, width)
         self.tag = tag
@@ -73,7 +75,7 @@ class FloatShape(data.StructLayout):
             return self.float_format == other.float_format
         return super().__eq__(other)
 
-    __hash__ = None
+    __hash__ = None  # type: ignore[assignment]
 
     def as_shape(self):
         return _tagged(self.size, self.float_format.name)

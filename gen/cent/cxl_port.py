@@ -1,6 +1,8 @@
 # amaranth: UnusedElaboratable=no
 """The CXL port of a device of CENT."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, enum, wiring
@@ -16,7 +18,7 @@ from .cxl_link import CxlLink
 __all__ = ["CentCxlPort"]
 
 
-class Reader(enum.Enum, shape=1):
+class Reader(enum.Enum, shape=1):  # type: ignore[call-arg]
     """Who has asked for a slot."""
 
     SEND = 0
@@ -389,7 +391,8 @@ class CentCxlPort(wiring.Component):
             asked.o.ready.eq(self.slot_data.valid),
             arrives.eq(asked.o.valid & self.slot_data.valid),
         ]
-        first = [Signal(slot, name=f"first_{reader.name.lower()}") for reader in Reader]
+        readers: Any = Reader  # Amaranth's enumerations have no types
+        first = [Signal(slot, name=f"first_{reader.name.lower()}") for reader in readers]
         for reader, one in zip(Reader, first, strict=True):
             with m.If(arrives & (asked.o.p.reader == reader) & ~asked.o.p.second):
                 m.d.sync += one.eq(self.slot_data.payload)

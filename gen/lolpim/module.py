@@ -11,7 +11,7 @@ __all__ = ["LolPimModule"]
 class LolPimModule(AimModule):
     """An :class:`~bankside.gen.aim.module.AimModule` whose front end is a :class:`DpaDispatcher`.
 
-    The functional model is ``bankside.models.lolpim.device.LolPimModel``, equal bit for bit.
+    The functional model is ``bankside.models.lolpim.module.LolPimModel``, equal bit for bit.
 
     Source: LoL-PIM section 2.2, Figure 5.
 

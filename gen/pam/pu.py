@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """PAM's local-attention processing unit (PU): Q K^T, softmax and P V beside one memory bank."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -655,7 +655,7 @@ class PamPu(wiring.Component):
         """Send m, l and the chunks of O, tile by tile, and scores. Returns what of a tile leaves."""
         out, told = self.result, tiles.told
         from_bank = Signal()
-        query = Signal(range(self._config.queries)) if self._several else 0
+        query: Any = Signal(range(self._config.queries)) if self._several else 0
         number = [out.p.query.eq(query)] if self._several else []
         entry = self._entry(from_bank, query)
         with m.FSM() as fsm:
@@ -721,7 +721,7 @@ class PamPu(wiring.Component):
             m.d.sync += history.eq(Cat(event, history))
             return sum(history), history[-1]
 
-        histories = {}
+        histories: dict = {}
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)

@@ -302,6 +302,11 @@ class CentSystem(System):
     def devices(self) -> int:
         return self.spec.device.count
 
+    def unbound(self) -> Self:
+        own = type(self)(self.description, self.rules)
+        own.selected = self.selected
+        return own
+
     def with_rules(self, rules: Rules) -> Self:
         """The same system with other rules, for the table of causes. It has this one's measurements."""
         other = type(self)(self.description, rules)
@@ -628,10 +633,7 @@ class CentSystem(System):
 
         return StepCost(over(parts), over(energy), 1)
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> CentServed:
-        self.check(model)
-        self.check_weights(model)
-        self.prepare(model, records, refresh)
+    def serving(self, model: ModelShape) -> CentServed:
         return CentServed(self, model)
 
     # Room ------------------------------------------------------------------------------------------------------------

@@ -258,10 +258,10 @@ class PamHbmSystem(GpuPlatform):
     def kv_block_tokens(self, model: ModelShape) -> int:
         return self.memory.banks * self.unit.tile_tokens
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+    def serving(self, model: ModelShape) -> GpuServed:
         if self.pipelining != "none":
-            return GridServed(self, model, records, refresh)
-        return PamHbmServed(self, model, records, refresh)
+            return GridServed(self, model)
+        return PamHbmServed(self, model)
 
     # Result ------------------------------------------------------------------------------------------------------
 
@@ -424,8 +424,8 @@ class PamHbmServed(GpuServed):
 
     system: PamHbmSystem
 
-    def __init__(self, system: PamHbmSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        super().__init__(system, model, records, refresh)
+    def __init__(self, system: PamHbmSystem, model: ModelShape) -> None:
+        super().__init__(system, model)
         self._tables: dict[tuple[int, int], np.ndarray] = {}
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:

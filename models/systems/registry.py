@@ -46,7 +46,7 @@ def _problem(name: str, cls: Any) -> str | None:
 
 @lru_cache
 def _files() -> Mapping[str, Path]:
-    """File of each named system: those of this package, then those that kinds of other packages name. A second file
+    """File of each named system: first of this package, then of other packages. A second file
     can't take a name that is already there."""
     out = dict(FILES)
     for cls in [kinds()[kind] for kind in kinds() if not kinds().own(kind)]:
@@ -74,7 +74,8 @@ def read_spec(
         If it is neither a named system nor a readable YAML file, or an override leads through a plain value.
     """
     name = os.fspath(name_or_path)
-    path = _files().get(name.strip().lower())
+    plain = name.strip().lower()
+    path = FILES.get(plain) or _files().get(plain)
     if path is None:
         path = Path(name)
         if beside is not None and not path.is_absolute():

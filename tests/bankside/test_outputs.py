@@ -13,10 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bankside.records import SHIPPED, RecordFolder
 
-from bankside import cli, generate, measure
+from bankside.evidence import measure
+from bankside.evidence.records import SHIPPED, RecordFolder
+from bankside.hardware import generate
 from bankside.models.systems import system_names
+from bankside.shell import cli
 from tests.made_up import SIM
 from tests.made_up_model import TEXT, write_model
 
@@ -75,9 +77,9 @@ CASES = [
     ),
     Case("synth-all-dry-run", "synth fp-m* --dry-run", text=False, json=False),
     *(Case(f"sim-{unit}", f"sim {unit}") for unit in SIM),
-    _form("sim-measured", "sim fp-mul --format e4m3 --tokens 8", slow=True),
+    _form("sim-measured", "sim fp-mul --format e4m3 --count 20", slow=True),
     _form("synth", "synth fp-mul --format e4m3"),
-    _form("synth-all", "synth fp-m?l --preset fp16", slow=True),
+    _form("synth-all", "synth fp-mu* --preset fp16 --format e4m3", slow=True),
     _form("synth-fpga", "synth fp-mul --format e4m3 --fpga xcup", slow=True),
     Case("time-unit", "time pam-pu --tokens 33"),
     Case("time-unit-ddr", "time pam-pu --preset pam-ddr --memory ddr4-3200"),
@@ -253,7 +255,7 @@ def run(case: Case, place: Path, capsys: Any, monkeypatch: Any, as_json: bool) -
         (place / "cache" / "formal").mkdir(parents=True)
         (place / "cache" / "formal" / "proof").write_text("proved")
     if case.name == "records":
-        monkeypatch.setattr("bankside.inventory.asked", lambda records, papers: [])  # papers take long
+        monkeypatch.setattr("bankside.studies.inventory.asked", lambda records, papers: [])  # papers take long
     for line in case.before:
         words, _, file = line.partition(" > ")
         assert cli.main(shlex.split(words)) == 0, line

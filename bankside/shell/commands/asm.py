@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from ..options import emit, json_argument
+from ..options import json_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -58,8 +58,5 @@ def run(arguments: argparse.Namespace) -> int:
     result = assemble_result(
         arguments.file, device(arguments), arguments.output, form=arguments.format, written=arguments.written
     )
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(size_text(result))
+    show(arguments, result, size_text)
     return 0

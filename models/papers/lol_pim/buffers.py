@@ -6,7 +6,7 @@ from typing import Any
 
 from ...aim.operators import Context, Gemv, Module, Score
 from ...llm import load_model
-from ...lolpim.module import ModuleTimer
+from ...lolpim.timing import ModuleTimer
 from ...program import Command, Loop, Program
 from ...program.nodes import Node
 from ..category import Source

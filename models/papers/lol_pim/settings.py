@@ -14,7 +14,7 @@ from ...lolpim.allocation import Allocator
 from ...lolpim.compiler import compile_model
 from ...lolpim.dispatcher import dispatch
 from ...lolpim.host import load, set_request, start
-from ...lolpim.module import lockstep
+from ...lolpim.timing import lockstep
 from ...program import Program
 from ...program.encoding import encode_program
 from ...program.nodes import Tokens

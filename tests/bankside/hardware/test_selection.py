@@ -148,7 +148,7 @@ def test_every_unit_has_its_five_parts():
 FAMILIES = {
     "arith": dict.fromkeys(("contract", "generator", "model", "bench", "page"), "units"),
     "pam-composition": {"model": "compositions", "bench": "compositions", "page": "compositions"},
-    "cent-cxl": {"model": "cxl", "page": "cxl_port"},
+    "cent-cxl": {"model": "cxl", "bench": "cxl_port", "page": "cxl_port"},
 }
 
 

@@ -394,8 +394,8 @@ def check_reached(result):
             "PamPu: the tile of an occupied bank is in exactly one stage",
         ),
         (
-            "out.p.kind.eq(content.MAXIMUM)",
-            "out.p.kind.eq(content.SUM)",
+            "out.p.kind.eq(Kind.MAXIMUM)",
+            "out.p.kind.eq(Kind.SUM)",
             "a partial result is a maximum, a sum, and outputs up to the last",
         ),
         (

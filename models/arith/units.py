@@ -24,10 +24,10 @@ from ...constraints.arith.units import (
     FpVector,
 )
 from ...constraints.core.formats import FloatFormat
-from . import elementary, ieee
-from .activation import interpolate
-from .dot import dot, dot_stream, dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
-from .exponential import exponential
+from ..numerics import elementary, ieee
+from ..numerics.activation import interpolate
+from ..numerics.dot import dot, dot_stream, dot_tree, vector_add, vector_mac, vector_multiply, vector_scale
+from ..numerics.exponential import exponential
 
 __all__ = [
     "fp_activation",

@@ -1,0 +1,1 @@
+"""Functional models of the operators that are units of their own."""
