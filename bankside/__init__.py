@@ -20,10 +20,6 @@ if TYPE_CHECKING:
 
     __version__: str
 
-#: Version of a checkout that is not installed. The version of an installation comes from the tags of git.
-_UNTAGGED = "0.1.0"
-
-
 #: Names of the Python face, in :mod:`bankside.api`.
 _FACE = frozenset(
     "BanksideError CheckFailed ConfigError MissingRecord ToolMissing memory model system unit workload".split()
@@ -36,11 +32,12 @@ def __getattr__(name: str) -> Any:
         from . import api
 
         return getattr(api, name)
-    if name != "__version__":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from importlib.metadata import PackageNotFoundError, version
+    if name == "__version__":
+        from .provenance.version import version
 
-    try:
-        return version("bankside")
-    except PackageNotFoundError:
-        return _UNTAGGED
+        return version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted([*globals(), *_FACE, "__version__"])

@@ -3,7 +3,7 @@ measurement records of the systems (``bankside eval pam --model llama-3-70b`` na
 
     .venv/bin/python tools/system_tables.py [NAME ...]           rewrites these tables, all by default
     .venv/bin/python tools/system_tables.py --print [NAME ...]   prints them instead
-    .venv/bin/python tools/system_tables.py --calibrate          first finds constraints/pam/ratios.yaml anew
+    .venv/bin/python tools/system_tables.py --calibrate          first finds constraints/pam_ratios.yaml anew
 
 A table stands in the page between ``<!-- table NAME -->`` and ``<!-- end -->``.
 """

@@ -16,7 +16,6 @@ from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
-import bankside
 from bankside.constraints.core.contract import Port
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.formats import FloatFormat
@@ -24,6 +23,7 @@ from bankside.constraints.core.registry import Unit
 from bankside.constraints.core.workspace import Input, cache_folder, note_input, noting, write_files
 
 from ..provenance.digests import hardware_digest
+from ..provenance.version import version
 from .packaging import fpga_files
 from .selection import Selection
 
@@ -55,7 +55,7 @@ _ZEROS = re.compile(rf"  initial begin\n(?:    \S+ ?\[\d+\] = \d+'[hd]0+;\n){{{M
 
 def tool_versions() -> dict[str, str]:
     """Versions of the tools that made a result."""
-    return {"bankside": bankside.__version__, **_back_end()}
+    return {"bankside": version(), **_back_end()}
 
 
 def _back_end() -> dict[str, str]:

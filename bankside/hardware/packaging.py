@@ -10,9 +10,9 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-import bankside
 from bankside.constraints.core.axi import Register
 
+from ..provenance.version import version as installed_version
 from .selection import Selection
 
 __all__ = ["fpga_files"]
@@ -41,7 +41,7 @@ def fpga_files(selection: Selection, module: str) -> dict[str, str]:
 
 def _release() -> str:
     """The three numbers of the version; catalogues of IP take no other form."""
-    return ".".join((bankside.__version__.split("+")[0].split(".") + ["0", "0"])[:3])
+    return ".".join((installed_version().split("+")[0].split(".") + ["0", "0"])[:3])
 
 
 def _core(selection: Selection, module: str) -> str:

@@ -10,16 +10,17 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import bankside
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.workspace import Input, file_digest, inputs_so_far, noted_inputs
+
+from .version import PACKAGE as _PACKAGE
+from .version import version
 
 __all__ = ["SCHEMA", "collecting", "enveloped", "file_of", "own_versions", "plain_input", "warn"]
 
 #: Version of the keys of all results; see `bankside schema`.
 SCHEMA = 1
 
-_PACKAGE = Path(bankside.__file__).resolve().parent
 
 #: Warnings of the command that runs, outermost first.
 _warnings: list[list[str]] = []
@@ -46,7 +47,7 @@ def warn(text: str) -> None:
 
 def own_versions() -> dict[str, str]:
     """Versions that decide every result."""
-    return {"bankside": bankside.__version__, "python": platform.python_version()}
+    return {"bankside": version(), "python": platform.python_version()}
 
 
 def enveloped(result: Mapping[str, Any], command: str) -> dict[str, Any]:

@@ -21,18 +21,12 @@ from bankside.models.papers.difference import Difference as Cause
 from bankside.models.papers.verdict import VERDICTS
 
 from ..provenance.envelope import SCHEMA
-from .notebook import Shown
+from .programs import Asm, Disasm
+from .result import Part as _Part
+from .result import key as _key
+from .tool import Cache, Doctor
 
 __all__ = ["COMMANDS", "Envelope", "schema_of"]
-
-
-class _Part(Shown, BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
-
-
-def _key(text: str, unit: str | None = None, **options: Any) -> Any:
-    """A key of a result: its meaning, and the unit of its values."""
-    return Field(description=text, json_schema_extra=None if unit is None else {"unit": unit}, **options)
 
 
 #: Two ends of a band, or an estimate without and with wires.
@@ -97,25 +91,6 @@ class Spread(_Part):
 
 
 # ---- Units ----------------------------------------------------------------------------------------------------------
-
-
-class Check(_Part):
-    name: str = _key("name of the tool")
-    found: str | None = _key("version or path; null if the tool is missing")
-    required: bool = _key("whether Bankside needs the tool")
-    purpose: str = _key("use of the tool")
-    fix: str | None = _key("command that installs it; null if there is none")
-
-
-class CacheSize(_Part):
-    folder: str = _key("the cache folder")
-    size_bytes: int = _key("size of all files", "bytes")
-
-
-class Doctor(Envelope):
-    ok: bool = _key("whether all required tools are installed")
-    checks: list[Check] = _key("a check of each tool")
-    cache: CacheSize = _key("the cache folder")
 
 
 class Format(_Part):
@@ -202,13 +177,13 @@ class Gen(Envelope):
     files: list[str] = _key("written files; this key is on standard output only")
 
 
-#: Keys that ``sim`` adds to the measurements of a unit's bench, beside the options of the unit's workload.
-_SIM = {
-    "seed": (int, _key("of data and stalls")),
-    "vectors_file": (str | None, _key("file of vectors that were simulated in place of drawn ones", default=None)),
-    "differences": (list[Any], _key("the first vectors that differ", default=[])),
-    "record": (str | None, _key("name of the record, unless something differs")),
-}
+class Sim(_Selected):
+    """``bankside sim UNIT``: keys of every unit, beside the options of its workload and the measurements of its bench."""
+
+    seed: int = _key("seed of data and stalls")
+    vectors_file: str | None = _key("file of vectors that were simulated in place of drawn ones", default=None)
+    differences: list[Any] = _key("the first vectors that differ", default=[])
+    record: str | None = _key("name of the measurement record; null if something differs")
 
 
 def _sim(name: str) -> type[BaseModel]:
@@ -221,8 +196,8 @@ def _sim(name: str) -> type[BaseModel]:
     }
     figures: dict[str, Any] = {key: (field.annotation, field) for key, field in unit.result.model_fields.items()}
     title = "".join(part.capitalize() for part in name.split("-"))
-    fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **_SIM, **figures}
-    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=_Selected, **fields)
+    fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **figures}
+    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=Sim, **fields)
     return kind
 
 
@@ -725,7 +700,7 @@ class ModuleAttention(_Part):
     kv_append_us_per_layer: float = _key("time to write the new token's key and value", "µs")
 
 
-class _EvalAny(Envelope):
+class EvalAny(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
     config_hash: str = _key("hash of the system's description, the model's shape and the options")
@@ -826,7 +801,7 @@ class OfStarc(_Part):
     )
 
 
-class Eval(OfStarc, OfInf2, OfCent, _EvalAny):
+class Eval(OfStarc, OfInf2, OfCent, EvalAny):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
 
@@ -969,26 +944,6 @@ class Compile(Envelope):
     virtual_rows: int = _key("rows of a request of the longest context; 0 without lazy allocation")
     not_measured: list[str] = _key("commands that make the missing measurements for the times")
     program: Compiled | None = _key("the program of one operator or layer", default=None)
-
-
-class Words(Envelope):
-    """Size of a program for a CENT device."""
-
-    instructions: int = _key("number of instructions")
-    bytes: int = _key("size of the words", "bytes")
-    buffer_bytes: int = _key("size of the device's instruction buffer", "bytes")
-    mnemonics: dict[str, int] = _key("number of instructions with this mnemonic")
-    format: Literal["bin", "hex"] = _key("`bin` or `hex`")
-
-
-class Asm(Words):
-    unwritten_reads: int = _key("number of instructions that read slots which nothing before them has written")
-    file: str = _key("file of the words")
-
-
-class Disasm(Words):
-    text: list[str] | None = _key("instructions as text, without `--output`", default=None)
-    file: str | None = _key("file of the text, with `--output`", default=None)
 
 
 class ServedWorkload(_Part):
@@ -1280,22 +1235,6 @@ class Records(Envelope):
     shipped: str = _key("folder of the records that come with the package")
     measurements: list[RecordState] = _key("each measurement")
     differ: list[Difference] | None = _key("with `--check`: records that differ")
-
-
-class CachePart(_Part):
-    part: str = _key("name of a folder inside the cache folder")
-    holds: str = _key("description of its contents")
-    entries: int = _key("number of entries")
-    size_bytes: int = _key("size of all files", "bytes")
-    days_since_use: float | None = _key("since the last use of an entry; null without entries", "days")
-
-
-class Cache(Envelope):
-    folder: str = _key("the cache folder")
-    parts: list[CachePart] = _key("folders inside the cache folder")
-    size_bytes: int = _key("size of all parts", "bytes")
-    removed_entries: int | None = _key("with `--prune`: number of removed entries", default=None)
-    removed_bytes: int | None = _key("with `--prune`: size of the removed entries", "bytes", default=None)
 
 
 class KernelSet(_Part):
@@ -1738,6 +1677,14 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
 }
 
 
+def _printed(kind: type[BaseModel]) -> type[BaseModel]:
+    """A kind of result with the keys that all results have before its own."""
+    if issubclass(kind, Envelope):
+        return kind
+    made: type[BaseModel] = create_model(kind.__name__, __base__=(kind, Envelope), __doc__=kind.__doc__)
+    return made
+
+
 def schema_of(command: str) -> dict[str, Any]:
     """JSON Schema (2020-12) of the results of a command.
 
@@ -1748,7 +1695,7 @@ def schema_of(command: str) -> dict[str, Any]:
     """
     if command not in COMMANDS:
         raise ConfigError(nearest("command with --json", command, COMMANDS))
-    kinds = (*map(_sim, UNITS), *COMMANDS[command]) if command == "sim" else COMMANDS[command]
+    kinds = (*map(_sim, UNITS if command == "sim" else ()), *map(_printed, COMMANDS[command]))
     adapter: TypeAdapter[Any] = TypeAdapter(reduce(or_, kinds))  # type: ignore[arg-type]
     schema = {key: value for key, value in adapter.json_schema(by_alias=True).items() if key != "title"}
     return {

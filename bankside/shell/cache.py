@@ -7,10 +7,11 @@ import shutil
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from bankside.constraints.core.workspace import cache_folder, is_locked
 from bankside.cosim.bench.build import ALIVE
+
+from ..results.tool import Cache, CachePart
 
 __all__ = ["PARTS", "cache_text", "contents", "prune"]
 
@@ -57,35 +58,30 @@ def _entries(part: str) -> list[Entry]:
     return [Entry.of(path) for path in sorted(folder.iterdir()) if path.suffix != ".lock"] if folder.is_dir() else []
 
 
-def contents() -> dict[str, Any]:
-    """The folder and its parts; keys as in ``bankside cache --json``."""
+def contents() -> Cache:
+    """The folder and its parts."""
     now = time.time()
     parts = []
     for name, meaning in PARTS.items():
         entries = _entries(name)
         unused_s = now - max((entry.used for entry in entries), default=now)
         parts.append(
-            {
-                "part": name,
-                "holds": meaning,
-                "entries": len(entries),
-                "size_bytes": sum(entry.size_bytes for entry in entries),
-                "days_since_use": round(unused_s / 86400, 1) if entries else None,
-            }
+            CachePart(
+                part=name,
+                holds=meaning,
+                entries=len(entries),
+                size_bytes=sum(entry.size_bytes for entry in entries),
+                days_since_use=round(unused_s / 86400, 1) if entries else None,
+            )
         )
-    return {
-        "schema": 1,
-        "folder": str(cache_folder()),
-        "parts": parts,
-        "size_bytes": sum(part["size_bytes"] for part in parts),
-    }
+    return Cache(folder=str(cache_folder()), parts=parts, size_bytes=sum(part.size_bytes for part in parts))
 
 
-def prune(days: float) -> dict[str, Any]:
+def prune(days: float) -> Cache:
     """Remove entries that were not used for ``days`` days. Records, entries used within the last hour, simulations of
     the last day and models that a process builds stay.
 
-    Returns the keys of :func:`contents` afterwards with ``removed_entries`` and ``removed_bytes``.
+    Returns :func:`contents` afterwards with ``removed_entries`` and ``removed_bytes``.
     """
     now, removed = time.time(), []
     for part in PARTS:
@@ -101,7 +97,8 @@ def prune(days: float) -> dict[str, Any]:
                 else:
                     entry.path.unlink()
                 removed.append(entry)
-    return {**contents(), "removed_entries": len(removed), "removed_bytes": sum(entry.size_bytes for entry in removed)}
+    gone = {"removed_entries": len(removed), "removed_bytes": sum(entry.size_bytes for entry in removed)}
+    return contents().model_copy(update=gone)
 
 
 def _lock(path: Path) -> Path:
@@ -112,16 +109,16 @@ def _mib(size_bytes: int) -> str:
     return f"{size_bytes / 2**20:.1f} MiB"
 
 
-def cache_text(result: dict[str, Any]) -> str:
+def cache_text(result: Cache) -> str:
     """The folder, a line for each part that holds something, and the sum."""
-    lines = [result["folder"]]
-    for part in result["parts"]:
-        if part["entries"]:
+    lines = [result.folder]
+    for part in result.parts:
+        if part.entries:
             lines.append(
-                f"  {part['part']:<10} {_mib(part['size_bytes']):>12}  {part['entries']:>5} entries, last used "
-                f"{part['days_since_use']:g} days ago  {part['holds']}"
+                f"  {part.part:<10} {_mib(part.size_bytes):>12}  {part.entries:>5} entries, last used "
+                f"{part.days_since_use:g} days ago  {part.holds}"
             )
-    lines.append(f"  {'all':<10} {_mib(result['size_bytes']):>12}")
-    if "removed_entries" in result:
-        lines.append(f"removed {result['removed_entries']} entries, {_mib(result['removed_bytes'])}")
+    lines.append(f"  {'all':<10} {_mib(result.size_bytes):>12}")
+    if result.removed_bytes is not None:
+        lines.append(f"removed {result.removed_entries} entries, {_mib(result.removed_bytes)}")
     return "\n".join(lines)

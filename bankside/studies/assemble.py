@@ -11,6 +11,8 @@ import numpy as np
 
 from bankside.constraints.core.errors import ConfigError
 
+from ..results.programs import Asm, Disasm
+
 if TYPE_CHECKING:
     from bankside.constraints.cent.decoder import CentDecoderConfig
 
@@ -43,7 +45,7 @@ def slots_of(texts: Sequence[str], slots: int) -> list[tuple[int, int]]:
     return out
 
 
-def _format(name: str | None, path: str) -> str:
+def _format(name: str | None, path: str) -> Any:
     """Format of a file of words: as named, else by its suffix."""
     return name or ("hex" if Path(path).suffix.lower() in (".hex", ".mem", ".txt") else "bin")
 
@@ -63,8 +65,8 @@ def _sizes(config: CentDecoderConfig, words: np.ndarray) -> dict[str, Any]:
 
 def assemble_result(
     file: str, config: CentDecoderConfig, output: str, *, form: str | None = None, written: Sequence[str] = ()
-) -> dict[str, Any]:
-    """Result of ``bankside asm --json``. The words of the text are written to ``output``.
+) -> Asm:
+    """Result of ``bankside asm``. The words of the text are written to ``output``.
 
     Parameters
     ----------
@@ -97,15 +99,15 @@ def assemble_result(
         warn(
             f"{file}: {len(found) - MAX_WARNINGS} further instructions read slots that nothing before them has written"
         )
-    form = _format(form, output)
-    write_files(Path(output).parent, {Path(output).name: hex_words(words) if form == "hex" else words.tobytes()})
-    return {"schema": 1, **_sizes(config, words), "unwritten_reads": len(found), "format": form, "file": output}
+    written_as = _format(form, output)
+    write_files(Path(output).parent, {Path(output).name: hex_words(words) if written_as == "hex" else words.tobytes()})
+    return Asm(**_sizes(config, words), unwritten_reads=len(found), format=written_as, file=output)
 
 
 def disassemble_result(
     file: str, config: CentDecoderConfig, *, form: str | None = None, output: str | None = None
-) -> dict[str, Any]:
-    """Result of ``bankside disasm --json``: the text of the words, or with ``output`` the file that it was written to.
+) -> Disasm:
+    """Result of ``bankside disasm``: the text of the words, or with ``output`` the file that it was written to.
 
     Raises
     ------
@@ -134,18 +136,18 @@ def disassemble_result(
         lines = disassemble(words, config.isa)
     except ConfigError as error:
         raise ConfigError(f"{file}: {error}") from None
-    result = {"schema": 1, **_sizes(config, words), "format": _format(form, file)}
+    sizes, written = _sizes(config, words), _format(form, file)
     if output is None:
-        return {**result, "text": lines}
+        return Disasm(**sizes, format=written, text=lines)
     write_files(Path(output).parent, {Path(output).name: "".join(f"{line}\n" for line in lines)})
-    return {**result, "file": output}
+    return Disasm(**sizes, format=written, file=output)
 
 
-def size_text(result: dict[str, Any]) -> str:
+def size_text(result: Asm | Disasm) -> str:
     """A line about the size of a program, and one about its file."""
-    kinds = ", ".join(f"{count} {name}" for name, count in result["mnemonics"].items())
+    kinds = ", ".join(f"{count} {name}" for name, count in result.mnemonics.items())
     out = [
-        f"{result['instructions']} instructions, {result['bytes']} of {result['buffer_bytes']} bytes of the instruction "
+        f"{result.instructions} instructions, {result.bytes} of {result.buffer_bytes} bytes of the instruction "
         f"buffer" + (f": {kinds}" if kinds else "")
     ]
-    return "\n".join([*out, *([f"written to {result['file']}"] if "file" in result else [])])
+    return "\n".join([*out, *([] if result.file is None else [f"written to {result.file}"])])

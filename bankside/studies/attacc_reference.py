@@ -10,7 +10,11 @@ from bankside.constraints.core.errors import ConfigError, nearest
 
 from ..provenance.sources import note_sources
 
-__all__ = ["compare_reference", "reference_text"]
+__all__ = ["OPTIONS", "REFUSAL", "compare_reference", "reference_text"]
+
+#: Options of the study beside ``--reference``, and the error for any other option.
+OPTIONS: dict[str, dict[str, Any]] = {}
+REFUSAL = "{} goes without --reference, whose rows have their own conditions"
 
 #: What the simulator counts for units on the logic die depends on whether it ran the layer before: it is not compared.
 _OF_HISTORY = ("g_energy (nJ)", "g_dram_energy", "g_attn_mem_energy")

@@ -8,17 +8,39 @@ from bankside.constraints.core.errors import ConfigError, nearest
 
 from ..provenance.sources import note_sources
 
-__all__ = ["SIMULATOR", "evaluate_layer", "layer_text"]
+__all__ = ["OPTIONS", "REFUSAL", "SIMULATOR", "evaluate_layer", "layer_text"]
 
 #: Quirks that are on by default, so that cycles equal the public simulator's.
 SIMULATOR = "attacc-simulator"
+
+#: Options of the study beside ``--layer``, what the command line needs by flag, and the error for any other option.
+OPTIONS: dict[str, dict[str, Any]] = {
+    "--tokens": {"metavar": "L", "least": 1, "help": "tokens of K and V"},
+    "--heads-per-stack": {"metavar": "N", "least": 1, "help": "heads on the stack"},
+    "--placement": {"metavar": "P", "help": "place of the units: bank, bank-group or buffer (default: bank)"},
+    "--power-limit": {"switch": "either", "help": "whether the memory's power limit holds (default: yes)"},
+    "--bytes": {
+        "metavar": "B",
+        "least": 1,
+        "dest": "element_bytes",
+        "help": "bytes of an element: 1 or 2 (default: 2)",
+    },
+    "--head-dim": {"metavar": "D", "least": 1, "help": "head dimension (default: 128)"},
+    "--quirks": {
+        "metavar": "Q",
+        "help": "attacc-simulator (the default) reproduces the public simulator with its "
+        "defects; none leaves the defects out. Without --layer, the quirks of a system: cent-simulator",
+    },
+    "--trace": {"metavar": "FILE", "help": "write the layer as a trace for the public simulator"},
+}
+REFUSAL = "a layer has no {}: --tokens, --heads-per-stack and --head-dim give its shape"
 
 
 def evaluate_layer(
     system: str,
     *,
-    tokens: int | None,
-    heads_per_stack: int | None,
+    tokens: int | None = None,
+    heads_per_stack: int | None = None,
     placement: str = "bank",
     power_limit: bool = True,
     element_bytes: int = 2,

@@ -17,14 +17,15 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-import bankside
 from bankside.constraints.core.document import Strict, parse_json, read_text, validate
 from bankside.constraints.core.errors import CheckFailed, ConfigError
 from bankside.constraints.core.workspace import write_files
 
+from ..provenance.version import PACKAGE, version
+
 __all__ = ["Entry", "compared", "entry_of", "keep", "last", "lines", "run"]
 
-_CHECKOUT = Path(bankside.__file__).resolve().parents[1]
+_CHECKOUT = PACKAGE.parent
 
 #: The history of a checkout. An installed package keeps its history in the working folder.
 HISTORY = (
@@ -88,7 +89,7 @@ def entry_of(results: Sequence[Mapping[str, Any]]) -> Entry:
     """The line of a history for the ``results`` of :func:`run`, measured here and now."""
     return Entry(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
-        version=bankside.__version__,
+        version=version(),
         commit=_commit(),
         machine=Machine(processor=_processor(), cores=os.cpu_count() or 1, python=platform.python_version()),
         results=[Row(**row) for row in results],
@@ -527,18 +528,18 @@ def _decode_step() -> list[tuple[str, float, str]]:
 
     from bankside.models.llm import load_model
     from bankside.models.systems import MissingRecord, load_system
-    from bankside.models.systems.pam import Node, TieredPimSystem
+    from bankside.models.systems.capabilities import PlacesTokens
 
     from ..evidence.records import RecordFolder
 
     batch, context, steps = 8192, 738, 3
     system, model = load_system("pam"), load_model("llama-3-70b")
-    assert isinstance(system, TieredPimSystem)
     try:
-        system.prepare(model, RecordFolder(), False)
+        system = system.bind(model, RecordFolder()).system
     except MissingRecord:
         return []
-    node = Node(system, model, np.full(batch, context, np.int64), steps + 1)
+    assert isinstance(system, PlacesTokens)
+    node = system.node(model, np.full(batch, context, np.int64), steps + 1)
     node.settle()
     node.step()  # compiles
     seconds = _cpu(lambda: [node.step() for _ in range(steps)]) / steps

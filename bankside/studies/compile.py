@@ -33,13 +33,11 @@ def compile_result(
     from dataclasses import asdict
 
     from bankside.constraints.core.workspace import write_files
-    from bankside.constraints.lolpim.dispatcher import PRESETS
     from bankside.models.llm import load_model
-    from bankside.models.lolpim.compiler import compile_model
     from bankside.models.program.encoding import encode_program
     from bankside.models.program.encoding import listing as lines_of
     from bankside.models.systems import MissingRecord, kinds, load_system, system_names
-    from bankside.models.systems.lol_pim import LolPimSystem
+    from bankside.models.systems.capabilities import Compiles
     from bankside.models.systems.registry import read_spec
 
     from ..evidence.records import RecordFolder
@@ -47,10 +45,8 @@ def compile_result(
 
     shape = load_model(model)
     loaded = load_system(system, changes)
-    if not isinstance(loaded, LolPimSystem):
-        able = ", ".join(
-            name for name in system_names() if issubclass(kinds()[read_spec(name)[0]["kind"]], LolPimSystem)
-        )
+    if not isinstance(loaded, Compiles):
+        able = ", ".join(name for name in system_names() if issubclass(kinds()[read_spec(name)[0]["kind"]], Compiles))
         raise ConfigError(f"{loaded.name} has no modules to compile programs for (systems with modules: {able})")
     note_sources(compile_result, type(loaded))
     if loaded.sharing(shape) > 1:
@@ -64,7 +60,7 @@ def compile_result(
         loaded.prepare(shape, RecordFolder(records), False)
     except MissingRecord as missing:  # the programs need none
         not_measured = list(missing.commands)
-    compiled = compile_model(loaded, shape, tokens, operator)
+    compiled = loaded.compile(shape, tokens, operator)
     result: dict[str, Any] = {
         "schema": 1,
         "model": shape.name,
@@ -79,9 +75,9 @@ def compile_result(
         "warnings": compiled.warnings,
         "not_measured": not_measured,
     }
-    if compiled.program.body and (loaded.spec.features.lazy_allocation or listing or output is not None):
-        if loaded.unit.partition == "token":
-            config = PRESETS[loaded.spec.dispatcher.preset]
+    if compiled.program.body and (loaded.lazily_allotted() or listing or output is not None):
+        config = loaded.dispatching()
+        if config is not None:
             if compiled.virtual_rows > config.table_entries:
                 raise ConfigError(
                     f"a request of {shape.max_context} tokens needs {compiled.virtual_rows} rows, the "

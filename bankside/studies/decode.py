@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
     from bankside.models.llm.weights import Model
     from bankside.models.sparse.recorded import StepSelection
-    from bankside.models.systems import System
+    from bankside.models.systems import Bound, System
 
 __all__ = ["capture_result", "decode_result", "decode_text", "text_tokens"]
 
@@ -89,7 +89,7 @@ def step_cost(
         if one.reads_runs:
             one.selected = selected
         try:
-            found.append((one, one.evaluate(shape, context=context, batch=1, records=folder)))
+            found.append((one, one.evaluate(shape, context=context, batch=1, records=folder), one.bind(shape, folder)))
         except MissingRecord as missing:
             return none, [f"no time and energy of the step: {missing}"]
         except ConfigError as error:
@@ -99,15 +99,15 @@ def step_cost(
             break
     if not found:
         return none, [f"no time and energy of the step: {problem}"]
-    best, result = min(found, key=lambda pair: pair[1].tpot_ms)
+    best, result, bound = min(found, key=lambda each: each[1].tpot_ms)
     split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
     return (
         {
             "time_per_token_us": result.tpot_ms * 1e3,
             "energy_per_token_mj": result.energy_mj_per_token,
             "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
-            "time_line": _time_line(best, shape, context),
-            "records": list(best.sources),
+            "time_line": _time_line(bound, context),
+            "records": list(bound.sources),
         },
         [
             f"time and energy are from the model of {best.name}{split}, one request that "
@@ -120,9 +120,9 @@ def step_cost(
     )
 
 
-def _time_line(system: System, shape: ModelShape, context: int) -> dict[str, Any]:
+def _time_line(bound: Bound[System], context: int) -> dict[str, Any]:
     """Spans of a step of one request: of all layers, or of the first one if there are too many."""
-    view = system.timeline(shape, context=context, batch=1)
+    view = bound.timeline(context=context, batch=1)
     whole = view.layers == view.of_layers and len(view.spans) <= SPANS
     spans = view.spans if whole else [span for span in view.spans if span.args.get("layer", -1) == 0][:SPANS]
     return {

@@ -17,20 +17,121 @@ from ..provenance.sources import note_sources
 
 if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
-    from bankside.models.serving.splits import Decoding
-    from bankside.models.systems import Evaluation, System
+    from bankside.models.systems import Bound, Evaluation, System
 
 __all__ = [
     "calibrate",
+    "KEYS",
+    "LOAD",
+    "OPTIONS",
+    "REFUSAL",
+    "SYSTEM",
+    "asked_system",
     "chosen_splits",
     "evaluate",
-    "evaluate_workload",
+    "fastest",
     "fit_activations",
     "measuring",
     "system_changes",
 ]
 
 Result = TypeVar("Result")
+
+
+#: Options of a system, beside ``--set``, that are keys of its file: the key of each, and what the command line needs.
+KEYS: dict[str, tuple[str, dict[str, Any]]] = {
+    "--devices": ("device.count", {"metavar": "N", "least": 1, "help": "devices of cent (default: 32)"}),
+    "--method": (
+        "selection.method",
+        {
+            "metavar": "M",
+            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or "
+            "top (default: starc)",
+        },
+    ),
+    "--budget": (
+        "selection.budget",
+        {"metavar": "B", "type": int, "help": "of starc: tokens of a selection (default: 1024)"},
+    ),
+    "--prefill": (
+        "selection.prompt_tokens",
+        {
+            "metavar": "P",
+            "least": 1,
+            "help": "of starc, in place of --context: tokens of the prompt; the first step attends to one more (default: 2048)",
+        },
+    ),
+    "--quirks": ("quirks", {}),  # of a layer too, which describes it
+}
+
+#: Options of every study of a system, what the command line needs by flag.
+SYSTEM: dict[str, dict[str, Any]] = {
+    "--model": {
+        "metavar": "NAME|FILE",
+        "help": "language model, or a Hugging Face config.json (default of starc: llama-7b)",
+    },
+    **{flag: needs for flag, (_, needs) in KEYS.items()},
+    "--refresh": {"switch": True, "help": "memory timing with refresh"},
+    "--split": {
+        "metavar": "TPxPP",
+        "help": "tensor and pipeline parallelism, such as 8x4; auto tries all and shows the fastest",
+    },
+    "--measure": {"switch": True, "help": "make measurement records that are missing"},
+}
+
+#: Options of a load with the same context for all requests.
+LOAD: dict[str, dict[str, Any]] = {
+    "--context": {"metavar": "N", "least": 1, "help": "tokens in the KV cache of a request (default: 4096)"},
+    "--batch": {
+        "metavar": "B",
+        "least": 1,
+        "help": "requests that decode together (default: 16; of cent, a request for each stage)",
+    },
+    "--output-tokens": {
+        "metavar": "N",
+        "least": 1,
+        "also": "--decode",
+        "help": "tokens to generate; the context grows by one with each (default: 1)",
+    },
+    "--instances": {"metavar": "I", "least": 1, "help": "copies of the system that share the batch (default: 1)"},
+    "--timeline": {"metavar": "FILE", "help": "write the spans of a decode step, for ui.perfetto.dev"},
+}
+
+#: Options of :func:`evaluate`, and the error for an option of another study.
+OPTIONS = SYSTEM | LOAD
+REFUSAL = "{} needs --layer"
+
+
+def asked_system(system: str, options: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
+    """Arguments of a study of a system, from given options by name (``context``). Options that are keys of the system's
+    file become changes of it; ``prefill`` becomes a context too.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a key that is also in ``changes``, for ``prefill`` beside ``context``, and if there is no model.
+    """
+    model, changes = options.pop("model", None), dict(changes)
+    if model is None and system != "attacc":
+        from bankside.models.systems import load_system
+
+        model = load_system(system).default_model
+    if model is None and system == "attacc":
+        raise ConfigError("attacc needs --layer")
+    if model is None:
+        raise ConfigError("the following arguments are required: --model (see bankside eval --help)")
+    prompt = options.get("prefill")
+    for flag, (key, _) in KEYS.items():
+        value = options.pop(flag[2:], None)
+        if value is not None:
+            if key in changes:
+                raise ConfigError(f"--set {key} and its option can't be combined")
+            changes[key] = value
+    if prompt is not None:
+        if "context" in options:
+            raise ConfigError("--prefill P is --context P+1 with a prompt of P tokens; give one of them")
+        options["context"] = prompt + 1
+    return {"model": model, "changes": changes, **options}
 
 
 def system_changes(sets: Sequence[str]) -> dict[str, Any]:
@@ -79,7 +180,7 @@ def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[
     return [system.requested(tensor, pipeline)]
 
 
-def _fastest(
+def fastest(
     systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
 ) -> tuple[System, Result, list[dict[str, Any]]]:
     """The system with the highest rate, its result, and a row for each tried system: its split, and its rate or why it
@@ -107,72 +208,12 @@ def _fastest(
     return system, result, tried
 
 
-def evaluate_workload(
-    system: str,
-    model: str,
-    workload: str,
-    *,
-    split: str | None = None,
-    refresh: bool = False,
-    measure: bool = False,
-    records: str | None = None,
-    changes: Mapping[str, Any] | None = None,
-    progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload. Ended
-    requests are replaced as long as there is room. If several splits are tried, the fastest is the result.
-
-    Raises
-    ------
-    :exc:`ConfigError`
-        As :func:`evaluate`.
-    """
-    from dataclasses import asdict
-
-    from bankside.models.llm import load_model
-    from bankside.models.serving.splits import decode
-    from bankside.models.serving.workloads import load_workload
-    from bankside.models.systems import load_system
-
-    shape, loaded, folder = load_model(model), load_system(system, changes), RecordFolder(records)
-    load_workload(workload)
-    note_sources(evaluate_workload, type(loaded))
-
-    def attempt(one: System) -> Decoding:
-        return measuring(
-            lambda: decode(one, shape, workload, records=folder, refresh=refresh), measure, records, progress
-        )
-
-    one, done, tried = _fastest(chosen_splits(loaded, shape, split), attempt, lambda done: done.tokens_per_s)
-    result = asdict(done)
-    tensor, pipeline = result.pop("parallelism")
-    notes = (
-        [f"context {done.longest_context} exceeds the {shape.max_context} positions that {shape.name} was made for"]
-        if done.longest_context > shape.max_context
-        else []
-    )
-    return {
-        "schema": 1,
-        "system": one.name,
-        "model": shape.name,
-        "workload": workload,
-        "throughput_tok_s": result.pop("tokens_per_s"),
-        **result,
-        "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
-        "parallelism": {"tensor": tensor, "pipeline": pipeline},
-        "splits": tried,
-        "records": list(one.sources),
-        "notes": notes,
-        "tools": tool_versions(),
-    }
-
-
 def evaluate(
     system: str,
     model: str,
     *,
-    context: int,
-    batch: int | None,
+    context: int = 4096,
+    batch: int | None = None,
     output_tokens: int = 1,
     instances: int = 1,
     refresh: bool = False,
@@ -237,13 +278,15 @@ def evaluate(
             progress,
         )
 
-    fastest, result, tried = _fastest(splits, attempt, lambda one: one.throughput_tok_s)
+    best, result, tried = fastest(splits, attempt, lambda one: one.throughput_tok_s)
     document = result.to_json()
     if split is not None:
         document["splits"] = tried
     if timeline is not None:
-        document["timeline"] = _write_timeline(fastest, shape, context, max(shares), timeline)
-    asked = [part.model_dump(mode="json") for part in (*fastest.description.parts, shape)]
+        document["timeline"] = _write_timeline(
+            best.bind(shape, folder, refresh=refresh), context, max(shares), timeline
+        )
+    asked = [part.model_dump(mode="json") for part in (*best.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
     return {
         "schema": 1,
@@ -254,14 +297,14 @@ def evaluate(
     }
 
 
-def _write_timeline(system: System, shape: ModelShape, context: int, batch: int, file: str) -> dict[str, Any]:
+def _write_timeline(bound: Bound[System], context: int, batch: int, file: str) -> dict[str, Any]:
     """Write the spans of a step; returns the description of the file."""
     from pathlib import Path
 
     from bankside.constraints.core.workspace import write_files
     from bankside.models.systems.timeline import chrome_trace
 
-    view, path = system.timeline(shape, context=context, batch=batch), Path(file)
+    view, path = bound.timeline(context=context, batch=batch), Path(file)
     write_files(path.parent, {path.name: chrome_trace(view)})
     return {"file": file, "spans": len(view.spans), "layers": view.layers, "of_layers": view.of_layers}
 
@@ -338,21 +381,20 @@ def calibrate(
     from bankside.constraints.systems import RATIOS, RatioTable
     from bankside.models.llm import load_model
     from bankside.models.systems import load_system
-    from bankside.models.systems.calibration import calibrate as find
     from bankside.models.systems.calibration import table_text, with_ratios
-    from bankside.models.systems.pam import TieredPimSystem
+    from bankside.models.systems.capabilities import Calibrates
 
     shape, loaded = load_model(model), load_system(system, changes)
     table = None
     if output is not None:  # fails at once if it is no table
         path = Path(output)
         table = load(path if path.exists() else RATIOS, RatioTable)
-    if not isinstance(loaded, TieredPimSystem):
+    if not isinstance(loaded, Calibrates):
         raise ConfigError(f"{loaded.name} moves no tokens between tiers, so it has nothing to calibrate")
     note_sources(calibrate, type(loaded))
-    tiered, folder = loaded, RecordFolder(records)
+    able, folder = loaded, RecordFolder(records)
     found = measuring(
-        lambda: find(tiered, shape, folder, context=context, rounds=rounds, progress=progress),
+        lambda: able.calibrate(shape, folder, context=context, rounds=rounds, progress=progress),
         measure,
         records,
         progress,
@@ -368,16 +410,14 @@ def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | Non
     active."""
     from dataclasses import asdict
 
-    from bankside.models.pam.sparsity import fit
     from bankside.models.systems import load_system
-    from bankside.models.systems.pam import TieredPimSystem
+    from bankside.models.systems.capabilities import FitsActivations
 
     loaded = load_system(system, changes)
-    if not isinstance(loaded, TieredPimSystem):
+    if not isinstance(loaded, FitsActivations):
         raise ConfigError(f"{loaded.name} reads all tokens, so it has no activations to fit")
     note_sources(fit_activations)
-    chosen = loaded.pim.sparsity
-    found = asdict(fit(trace, sink=chosen.sink, recent=chosen.recent))
+    found = asdict(loaded.fit_activations(trace))
     return {
         "schema": 1,
         "system": loaded.name,

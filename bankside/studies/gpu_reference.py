@@ -10,7 +10,11 @@ from bankside.constraints.core.errors import ConfigError
 from ..evidence.records import RecordFolder
 from ..provenance.sources import note_sources
 
-__all__ = ["compare_gpus", "gpus_text"]
+__all__ = ["OPTIONS", "REFUSAL", "compare_gpus", "gpus_text"]
+
+#: Options of the study beside ``--reference``, and the error for any other option.
+OPTIONS: dict[str, dict[str, Any]] = {}
+REFUSAL = "{} goes without --reference, whose runs have their own conditions"
 
 
 def compare_gpus(
@@ -28,15 +32,15 @@ def compare_gpus(
         For a system with more than GPUs, or a file of another layout.
     """
     from bankside.models.systems import load_system
-    from bankside.models.systems.gpu import GpuSystem
-    from bankside.models.systems.gpu_reference import OUTPUT, PROMPT, compare_runs, read_runs
+    from bankside.models.systems.capabilities import ComparesRuns
+    from bankside.models.systems.gpu_reference import OUTPUT, PROMPT, read_runs
 
     loaded = load_system(system, changes)
-    if not isinstance(loaded, GpuSystem):
+    if not isinstance(loaded, ComparesRuns):
         raise ConfigError(f"--reference {reference}: timed runs are compared with GPUs alone; {system} has more")
     runs = read_runs(reference)
     note_sources(compare_gpus)
-    rows = compare_runs(loaded, runs, RecordFolder(records), progress)
+    rows = loaded.compare_runs(runs, RecordFolder(records), progress)
     return {
         "schema": 1,
         "system": loaded.name,

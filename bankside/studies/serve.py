@@ -190,7 +190,7 @@ def run(
         **result.summary(slo_ms, ttft_slo_ms),
         "parallelism": dict(getattr(served, "parallelism", {})),
         "search": _search(found, percentile),
-        "records": sorted({*used, *loaded.sources}),
+        "records": sorted({*used, *loaded.bind(shape, source, refresh=refresh).sources}),
         "seconds": seconds,
         "files": files,
         "tools": tool_versions(),

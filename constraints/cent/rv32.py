@@ -51,7 +51,7 @@ class Kind(IntEnum):
 
 
 class Float(IntEnum):
-    """Operations on FP32 numbers: the field ``funct7`` of kind FLOAT. They round as the units of :mod:`bankside.gen.arith`."""
+    """Operations on FP32 numbers: the field ``funct7`` of kind FLOAT. They round as the units of :mod:`gen.arith`."""
 
     MULTIPLY = 0
     ADD = 1

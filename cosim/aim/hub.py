@@ -23,7 +23,7 @@ from ...constraints.aim.hub import (
 from ...constraints.cent.pnm import CentPnmConfig
 from ...models.aim.hub import HubCommand, HubModel
 from ...models.numerics import to_float64
-from ..bench.campaign import Campaign, Played, Stimulus, error_figures, layouts, play_stimulus, streams
+from ..bench.campaign import Campaign, Played, Stimulus, layouts, play_stimulus, streams
 from ..bench.request import SimRequest
 from ..bench.streams import Items
 from .channel import KINDS, command_rows, number_rows, numbers
@@ -262,7 +262,9 @@ def bench(request: SimRequest) -> PimHubResult:
     episodes = [steps(op, x[:size]) for size in (tokens, half * config.lanes) for op, x in vectors.items()]
     plain = [alone(vectors["EWADD"][:size]) for size in (tokens, half * config.lanes)]
 
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [*episodes, *plain], "every command of the EPU", waves=True)
     beside = campaign.run("overlapped", [overlapped_steps(config, rng)], "EPU beside transfers")
     campaign.stress(lambda count: stress(config, rng, count), 12)
@@ -275,7 +277,7 @@ def bench(request: SimRequest) -> PimHubResult:
     ideal = {op: passes * count for op, passes in PASSES.items()}
     commands: dict[str, EpuCommand] = {}
     for n, (op, x) in enumerate(vectors.items()):
-        known: dict[str, Any] = {
+        known = {
             "words": count,
             "cycles": cycles[op],
             "ideal_cycles": ideal[op],
@@ -283,7 +285,9 @@ def bench(request: SimRequest) -> PimHubResult:
         }
         if op in VECTORS:
             e = error(config, op, x, np.concatenate(full.given[n * count : (n + 1) * count])[:tokens])
-            commands[op] = EpuVectorCommand(**{**known, **error_figures(e)})
+            commands[op] = EpuVectorCommand(
+                **known, max_abs_error=float(e.max()), rms_error=float(np.sqrt(np.mean(e**2)))
+            )
         else:
             commands[op] = EpuCommand(**known)
     softmax = commands["SOFTMAX"]

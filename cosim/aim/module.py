@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from importlib import resources
 from typing import Generic, Protocol, TypeVar
 
 import numpy as np
@@ -21,16 +22,14 @@ from ...models.numerics import to_float64
 from ...models.program import Program
 from ..bench.campaign import Played, streams
 from ..bench.streams import Items
-from ..bench.templates import rendered
 from .channel import number_rows
 
 __all__ = [
     "NAMES",
-    "Decoded",
     "ModuleOutcome",
     "Rig",
+    "Step",
     "column_rows",
-    "ends",
     "expected_rows",
     "memory_items",
     "memory_program",
@@ -153,14 +152,18 @@ class Rig:
     def verilog(self, unit: str, top: str, *, inside: bool = False) -> str:
         """Text of module ``top``_bench, with the ``unit`` of module ``top`` in it. ``inside``: a further module gives the
         signals. Otherwise they are 0."""
+        import jinja2
+
+        text = resources.files(__package__).joinpath("channel_memory.sv.j2").read_text()
+        template = jinja2.Environment(
+            trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        ).from_string(text)
         config, channel, place = self.config, self.config.channel, self.column_layout.widths
         fields = [
             (field.name, min(field.bits, place["row"]) if field.name == "row" else field.bits, low)
             for low, field in config.memory_layout.items()
         ]
-        return unit + rendered(
-            __package__,
-            "channel_memory.sv.j2",
+        return unit + template.render(
             top=top,
             ports=streams(self),
             channels=config.channels,
@@ -234,16 +237,6 @@ def memory_items(
     return items
 
 
-def ends(model: ModuleModel, issued: Sequence[Sequence[int]], prefix: str = "") -> dict[str, int]:
-    """Number of items of the outputs that every module has, so far."""
-    return {
-        f"{prefix}issued": len(issued),
-        f"{prefix}host_out": len(model.given),
-        **{f"{prefix}beat_{n}": len(read) for n, read in enumerate(model.read)},
-        **{f"{prefix}stored_{n}": len(written) for n, written in enumerate(model.written)},
-    }
-
-
 def expected_rows(rig: Rig, model: ModuleModel, issued: Sequence[Sequence[int]]) -> dict[str, np.ndarray]:
     """Payloads of the outputs that every module has: issued commands, registers for the host, columns read and written."""
     layout, channels = rig.config.command_layout, range(rig.config.channels)
@@ -259,22 +252,13 @@ def expected_rows(rig: Rig, model: ModuleModel, issued: Sequence[Sequence[int]])
 # Results -----------------------------------------------------------------------------------------------------------------
 
 
-@dataclass
-class Decoded:
-    """A token of a session.
+class Step(Protocol):
+    """A part of a session: its commands among all issued commands, its results among all registers for the host."""
 
-    Attributes
-    ----------
-    tokens : tokens of its attention
-    commands : its commands, as a slice of all issued commands
-    results : registers of its result, as a slice of all registers that the host receives
-    exact : the exact result
-    """
-
-    tokens: int
-    commands: slice
-    results: slice
-    exact: np.ndarray
+    @property
+    def commands(self) -> slice: ...
+    @property
+    def results(self) -> slice: ...
 
 
 class OfModule(Protocol):
@@ -299,17 +283,13 @@ class ModuleOutcome(Played, Generic[Session]):
     session: Session = field(kw_only=True)
     module: str = field(default="", kw_only=True)
 
-    def cycles(self, one: Decoded) -> int:
-        """Clocks of a token: from its first command to its last result, both included."""
+    def cycles(self, one: Step) -> int:
+        """Clocks of a step: from its first command to its last result, both included."""
         cycles, of = self.run.output_cycles, self.module
         return int(cycles[f"{of}host_out"][one.results.stop - 1] - cycles[f"{of}issued"][one.commands.start]) + 1
 
-    def result(self, one: Decoded) -> np.ndarray:
-        """Numbers that the host receives for a token, as binary64."""
+    def result(self, one: Step) -> np.ndarray:
+        """Numbers that the host receives in a step, as binary64."""
         hub = self.session.config.hub
         got = hub.word_layout.unpack(self.run.outputs[f"{self.module}host_out"][one.results])[""]
         return to_float64(got.reshape(-1), hub.fmt)
-
-    def errors(self, one: Decoded) -> np.ndarray:
-        """Absolute errors of these numbers."""
-        return np.abs(self.result(one) - one.exact)

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import NamedTuple
+from functools import cached_property, lru_cache
+from importlib import resources
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from ...constraints.core.contract import Field, Layout, Port
 from ...constraints.memory import Memory
 from ...models.memory.streams import stream_arrivals
 from .campaign import streams
-from .templates import rendered
 
 __all__ = ["HOST_OPERATIONS", "AxiRig", "HostStep", "Report", "memory_pace"]
 
@@ -83,6 +83,16 @@ def memory_pace(memory: Memory, word_bytes: int, clock_mhz: float) -> np.ndarray
     came = stream_arrivals(memory, int(3 * clocks * most) + 64, word_bytes)
     at = np.floor((came - came[0]) * clock_mhz * 1e-6).astype(np.int64)
     return np.bincount(at, minlength=2 * clocks)[clocks : 2 * clocks]
+
+
+@lru_cache
+def _template() -> Any:
+    import jinja2
+
+    text = resources.files(__package__).joinpath("axi_shell.sv.j2").read_text()
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(text)
 
 
 @dataclass(frozen=True)
@@ -183,9 +193,7 @@ class AxiRig:
             )
         return str(
             unit
-            + rendered(
-                __package__,
-                "axi_shell.sv.j2",
+            + _template().render(
                 top=top,
                 ports=streams(self),
                 wires=[(port.name, port.layout.bits, not port.is_input) for port in self.unit],

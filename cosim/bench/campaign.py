@@ -12,7 +12,7 @@ campaign plays the stimulus to the RTL in several runs:
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import FIRST_EXCEPTION, ThreadPoolExecutor, wait
 from contextvars import copy_context
 from dataclasses import dataclass, field
@@ -27,17 +27,7 @@ from ...constraints.core.formats import FloatFormat
 from .request import SimRequest
 from .streams import Items, StreamPort, StreamRun, compare, play, stop_simulations
 
-__all__ = [
-    "Campaign",
-    "Numbers",
-    "Played",
-    "Stimulus",
-    "error_figures",
-    "finite_errors",
-    "layouts",
-    "play_stimulus",
-    "streams",
-]
+__all__ = ["Campaign", "Played", "Stimulus", "layouts", "play_stimulus", "streams"]
 
 #: Number of random episodes of a quick check.
 QUICK = 4
@@ -155,30 +145,6 @@ class Played:
         return {}
 
 
-def finite_errors(errors: Iterable[np.ndarray]) -> np.ndarray:
-    """The errors of all results in one array. A result whose errors are not all finite has none."""
-    return np.concatenate([np.zeros(0), *(one.ravel() for one in errors if np.isfinite(one).all())])
-
-
-def error_figures(errors: np.ndarray) -> dict[str, float]:
-    """``max_abs_error`` and ``rms_error`` of absolute errors; 0 if there are none."""
-    return {
-        "max_abs_error": float(errors.max(initial=0.0)),
-        "rms_error": float(np.sqrt(np.mean(errors**2))) if errors.size else 0.0,
-    }
-
-
-@dataclass
-class Numbers(Played):
-    """A run whose results are numbers; ``error`` has their absolute errors against binary64."""
-
-    error: np.ndarray = field(kw_only=True)
-
-    @property
-    def max_abs_error(self) -> float:
-        return error_figures(self.error)["max_abs_error"]
-
-
 def play_stimulus(
     config: Contracted, verilog: str, top: str, stimulus: Stimulus, *, stalls: float = 0.0, **options: Any
 ) -> Played:
@@ -247,15 +213,6 @@ class Campaign(Generic[Outcome]):
         self._request, self._simulate = request, simulate
         self.outcomes: dict[str, Outcome] = {}
         request.progress("building the Verilated model")
-
-    @classmethod
-    def of_unit(cls, request: SimRequest, simulate: Callable[..., Outcome], **own: Any) -> Campaign[Outcome]:
-        """The campaign of a unit alone. ``simulate`` gets the unit's configuration, its Verilog, the episodes, and beside
-        the options of :func:`play_stimulus` its module as ``top`` and ``own``."""
-        unit = {"top": request.module, **own}
-        return cls(
-            request, lambda episodes, **options: simulate(request.config, request.verilog, episodes, **unit, **options)
-        )
 
     def run(self, name: str, episodes: Any, text: str | None = None, *, waves: bool = False, **options: Any) -> Outcome:
         """Simulate one run of the campaign. ``name`` is a run of :data:`RUNS`, or a run of the unit's own with

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import dataclasses
+import functools
 import json
 import os
 import re
@@ -13,8 +14,9 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from importlib import resources
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -22,7 +24,9 @@ from ...constraints.core.errors import CheckFailed, ToolMissing
 from ...constraints.core.formats import FloatFormat
 from ...constraints.core.workspace import cache_folder
 from .build import build_model, model_arguments, simulator_environment
-from .templates import rendered
+
+if TYPE_CHECKING:
+    import jinja2
 
 __all__ = [
     "POWER_UP",
@@ -346,19 +350,22 @@ def is_clocked(verilog: str) -> bool:
     return re.search(r"\binput\s+(wire\s+)?clk\b", verilog) is not None
 
 
+@functools.cache
+def _bench_template() -> jinja2.Template:
+    import jinja2
+
+    source = resources.files(__package__).joinpath("bench.sv.j2").read_text()
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(source)
+
+
 def bench_text(
     top: str, inputs: Sequence[StreamPort], outputs: Sequence[StreamPort], *, clocked: bool = True, waves: bool = False
 ) -> str:
     numbers = [(port, *number) for port in (*inputs, *outputs) for number in port.numbers] if waves else []
-    return rendered(
-        __package__,
-        "bench.sv.j2",
-        top=top,
-        inputs=list(inputs),
-        outputs=list(outputs),
-        tags=TAGS,
-        clocked=clocked,
-        numbers=numbers,
+    return _bench_template().render(
+        top=top, inputs=list(inputs), outputs=list(outputs), tags=TAGS, clocked=clocked, numbers=numbers
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib import resources
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -18,7 +19,6 @@ from ...constraints.core.formats import FloatFormat
 from ...constraints.core.workspace import cache_folder
 from .build import build_driver, build_program
 from .gates import SCRIPT, as_statements, gate_netlist, yosys_version
-from .templates import rendered
 
 __all__ = ["Comparison", "evaluate", "exhaustive", "stratified"]
 
@@ -74,8 +74,7 @@ def evaluate(
     count = next(iter(lengths.values()))
     columns = [_column(np.asarray(vectors[name]), name, width) for name, width in inputs]
     wrapper, flags = _wrapper(top, ports, inputs, outputs)
-    driver = rendered(
-        __package__,
+    driver = _render(
         "vectors.cpp.j2",
         inputs=[f"in{n}" for n in range(len(inputs))],
         outputs=[f"out{n}" for n in range(len(outputs))],
@@ -217,8 +216,7 @@ def _reference(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: 
         raise ValueError(f"Format must have up to 16 bits, 9 of them exponent, not {fmt.name}")
     if "clk" in _ports(verilog, top):
         raise ValueError(f"Module {top!r} must be combinational")
-    return rendered(
-        __package__,
+    return _render(
         "reference.h.j2",
         exponent=fmt.exponent_bits,
         fraction=fmt.fraction_bits,
@@ -234,7 +232,7 @@ def _pair_ports(fmt: FloatFormat) -> tuple[list[tuple[str, int]], list[tuple[str
 def _exhaustive_model(verilog: str, top: str, operation: str, fmt: FloatFormat, flush: bool) -> Path:
     reference = _reference(verilog, top, operation, fmt, flush)
     wrapper, _ = _wrapper(top, _ports(verilog, top), *_pair_ports(fmt))
-    sources = {"driver.cpp": rendered(__package__, "exhaustive.cpp.j2", shown=SHOWN), "reference.h": reference}
+    sources = {"driver.cpp": _render("exhaustive.cpp.j2", shown=SHOWN), "reference.h": reference}
     return build_driver(verilog, top, wrapper, sources) / "bench"
 
 
@@ -252,7 +250,7 @@ def _exhaustive_gates(verilog: str, top: str, operation: str, fmt: FloatFormat, 
         }
         bits["i__payload"] = [f"{side}[{n}]" for side in "ab" for n in range(fmt.width)]
         gates = as_statements(gate_netlist(verilog, top), bits, "o__payload")
-        return {"bench.cpp": rendered(__package__, "sliced.cpp.j2", gates=gates, shown=SHOWN), "reference.h": reference}
+        return {"bench.cpp": _render("sliced.cpp.j2", gates=gates, shown=SHOWN), "reference.h": reference}
 
     identity = {
         "verilog": verilog,
@@ -292,6 +290,19 @@ def _compare(command: list[str], top: str, total: int, progress: Progress | None
 
 
 # The program -------------------------------------------------------------------------------------------------------
+
+
+def _render(template: str, **values: Any) -> str:
+    import jinja2
+
+    source = resources.files(__package__).joinpath(template).read_text()
+    return (
+        jinja2.Environment(
+            trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+        )
+        .from_string(source)
+        .render(**values)
+    )
 
 
 def _ports(verilog: str, top: str) -> dict[str, tuple[str, int]]:

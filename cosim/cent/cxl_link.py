@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import lru_cache
+from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,6 @@ from ...models.cent.cxl import FlitCodec, Flits
 from ..bench.campaign import Campaign, Played, Stimulus, play_stimulus, streams
 from ..bench.request import SimRequest
 from ..bench.streams import Items, StreamRun
-from ..bench.templates import rendered
 
 __all__ = ["LinkRig", "Outcome", "bench", "lines_text", "random_messages", "seen_flits", "simulate", "vector"]
 
@@ -25,24 +26,34 @@ ENDS = ("a", "b")
 Messages = Mapping[MessageClass, np.ndarray]
 
 
+@lru_cache
+def _template() -> Any:
+    import jinja2
+
+    text = resources.files(__package__).joinpath("cxl_lines.sv.j2").read_text()
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(text)
+
+
 def lines_text(**values: Any) -> str:
     """Verilog of a bench around ends of CXL links."""
-    return rendered(
-        __package__,
-        "cxl_lines.sv.j2",
-        **{
-            "devices": 0,
-            "slot_bits": 1,
-            "memory_bits": 1,
-            "place_bits": 1,
-            "node_bits": 1,
-            "port": "",
-            "switch": "",
-            "link": "",
-            "whole": [],
-            "device": "",
-            **values,
-        },
+    return str(
+        _template().render(
+            {
+                "devices": 0,
+                "slot_bits": 1,
+                "memory_bits": 1,
+                "place_bits": 1,
+                "node_bits": 1,
+                "port": "",
+                "switch": "",
+                "link": "",
+                "whole": [],
+                "device": "",
+                **values,
+            }
+        )
     )
 
 
@@ -222,7 +233,9 @@ def bench(request: SimRequest) -> CxlLinkResult:
     """
     config, rng = request.config, np.random.default_rng(request.seed)
     count = request.workload.bytes // DATA_BYTES
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     rwd, ndr = MessageClass.RWD, MessageClass.NDR
 
     def acks() -> np.ndarray:

@@ -351,7 +351,9 @@ def bench(request: SimRequest) -> CentDecoderResult:
         answer_cycle=config.depth + 100,
     )
 
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=top, **options)
+    )
     rate = campaign.run("full_rate", [alone, program, results, long], "programs at full speed", waves=True)
     campaign.stress(lambda n: random_episodes(config, rng, 4 * n))
     campaign.run("errors", every_error(config), "every error", stalls=0.2)

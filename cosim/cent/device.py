@@ -37,14 +37,26 @@ from ...models.cent.words import encode_words
 from ...models.numerics import from_float64, to_float64
 from ...models.program import Program
 from ..aim.channel import number_rows
-from ..aim.module import Decoded, ModuleOutcome, Rig, ends, expected_rows, memory_items, step_cycles
-from ..bench.campaign import Campaign, Stimulus, error_figures, play_stimulus, streams
+from ..aim.module import ModuleOutcome, Rig, expected_rows, memory_items, step_cycles
+from ..bench.campaign import Campaign, Stimulus, play_stimulus, streams
 from ..bench.request import SimRequest
 from ..bench.streams import Items, compare
 from .cxl_link import lines_text, seen_flits
 from .cxl_port import compare_lines, settings, sorted_rows
 
-__all__ = ["DevicesRig", "Host", "Mixes", "Outcome", "Session", "Wires", "bench", "blocks_of", "simulate", "stimulus"]
+__all__ = [
+    "Decoded",
+    "DevicesRig",
+    "Host",
+    "Mixes",
+    "Outcome",
+    "Session",
+    "Wires",
+    "bench",
+    "blocks_of",
+    "simulate",
+    "stimulus",
+]
 
 REQ, RWD, DRS, NDR = MessageClass
 
@@ -111,6 +123,16 @@ class Shape:
         }
         inputs, outputs = MATRICES[name]
         return sizes[outputs], sizes[inputs]
+
+
+@dataclass
+class Decoded:
+    """A token: places of its commands and results on device 0, and the exact result."""
+
+    tokens: int
+    commands: slice
+    results: slice
+    exact: np.ndarray
 
 
 @dataclass
@@ -191,8 +213,11 @@ class Host:
         episode, before = self.episodes[-1], self.episodes[-2].ends if len(self.episodes) > 1 else {}
         for name, model, words in zip(self.names, self.models, episode.words, strict=True):
             episode.ends |= {
+                f"{name}issued": len(model.issued),
                 f"{name}done": len(words) + before.get(f"{name}done", 0),
-                **ends(model, model.issued, name),
+                f"{name}host_out": len(model.given),
+                **{f"{name}beat_{n}": len(read) for n, read in enumerate(model.read)},
+                **{f"{name}stored_{n}": len(written) for n, written in enumerate(model.written)},
             }
         if episode.passed:
             drs, ndr = (len(found) for found in _for_host(episode.passed))
@@ -537,9 +562,9 @@ def stimulus(session: Host, memory: Memory | None, rig: Rig | DevicesRig) -> Sti
         for port in rig.ports()
         if not port.is_input and not port.name.startswith(("up_", "down_"))
     }
-    reached = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
+    ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
     every = (1 << config.hub.cores.cores) - 1
-    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(reached), strict=True)):
+    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
         # Instructions wait until memories and cores are loaded, a word in four clocks at least.
         loaded = 16 + max(4 * len(episode.program), *(len(loads) for own in episode.loads for loads in own))
         for device, (name, model) in enumerate(zip(session.names, session.models, strict=True)):
@@ -588,9 +613,7 @@ def stimulus(session: Host, memory: Memory | None, rig: Rig | DevicesRig) -> Sti
         for n in range(config.channels)
     )
     sizes = sum(values[1] for model in session.models for values in model.issued)
-    targets = {
-        port.name: np.diff([end.get(port.name, 0) for end in reached]) for port in rig.ports() if not port.is_input
-    }
+    targets = {port.name: np.diff([end.get(port.name, 0) for end in ends]) for port in rig.ports() if not port.is_input}
     return Stimulus(
         items,
         expected,
@@ -691,7 +714,7 @@ def bench(request: SimRequest) -> CentDeviceResult:
     steps, errors = [], []
     for one in paced.session.decoded:
         issued = paced.session.models[0].issued[one.commands]
-        error = paced.errors(one)
+        error = paced.result(one) - one.exact
         errors.append(error)
         scale = memory.clock_ps * config.clock_mhz * 1e-6
         steps.append(
@@ -713,5 +736,6 @@ def bench(request: SimRequest) -> CentDeviceResult:
         memory_cycles=last.memory_cycles,
         steps=steps,
         flits=sum(len(flits.kinds) for name, flits in paced.flits.items() if name.startswith("up_") and name != "up_0"),
-        **error_figures(np.array(errors)),
+        max_abs_error=float(np.abs(errors).max()),
+        rms_error=float(np.sqrt(np.mean(np.square(errors)))),
     )

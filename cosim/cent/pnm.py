@@ -139,7 +139,12 @@ def bench(request: SimRequest) -> CentPnmResult:
         for times, own in ((STREAM, True), (CHAIN, False)):
             works[op, slots, times, own] = command_steps(config, op, slots, rng, times, own)
 
-    campaign = Campaign.of_unit(request, simulate, kind=PnmModel)
+    campaign = Campaign(
+        request,
+        lambda episodes, **options: simulate(
+            config, request.verilog, episodes, top=request.module, kind=PnmModel, **options
+        ),
+    )
     full = campaign.run("full_rate", list(works.values()), "every command", waves=True)
     campaign.run("beside", [beside_steps(config, rng)], "all engines at once")
     campaign.run(

@@ -430,7 +430,12 @@ def bench(request: SimRequest) -> CentRiscvResult:
     for name, (count, _) in measured.items():
         episodes += [start(name, count), start(name, count), start(name, _least(name))]
 
-    campaign = Campaign.of_unit(request, simulate, latency=work.buffer_latency)
+    campaign = Campaign(
+        request,
+        lambda episodes, **options: simulate(
+            config, request.verilog, episodes, top=request.module, latency=work.buffer_latency, **options
+        ),
+    )
     full = campaign.run("full_rate", episodes, "programs of the repository", waves=True)
     random = campaign.run(
         "random", [random_episode(config, rng) for _ in range(4 if request.quick else 16)], "random programs"

@@ -28,7 +28,7 @@ from ...models.inf2.accelerator import attention, reference
 from ...models.memory.streams import stream_arrivals
 from ...models.numerics import to_float64
 from ..bench.axi_shell import AxiRig, HostStep, Report, memory_pace
-from ..bench.campaign import Campaign, Numbers, Stimulus, error_figures, finite_errors, play_stimulus
+from ..bench.campaign import Campaign, Played, Stimulus, play_stimulus
 from ..bench.request import SimRequest
 from ..bench.streams import Items
 from .gemv import KINDS, random_episode
@@ -95,12 +95,14 @@ class Episode:
 
 
 @dataclass
-class Outcome(Numbers):
+class Outcome(Played):
     """Outcome of a simulation of episodes."""
 
     config: Inf2AcceleratorConfig = field(kw_only=True)
     reports: list[Report] = field(kw_only=True)
     shards: list[Shard] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
 
     @property
     def violations(self) -> int:
@@ -400,14 +402,23 @@ def simulate(
     )
     reports = rig.reports(played.run.outputs["report"])
     shards = [shard for episode in episodes for shard in episode.shards]
-    errors = []
+    errors = [np.zeros(0)]
     for shard in shards:
         if _error(config, shard) is JobError.NONE:
             masked = config.masked(shard.job, shard.bits)
             with np.errstate(all="ignore"):
                 got = to_float64(attention(config, shard.job, shard.q, shard.k, shard.v, masked), config.gemv.io)
-                errors.append(np.abs(got - reference(config, shard.q, shard.k, shard.v, masked)))
-    outcome = Outcome(**vars(played), config=config, reports=reports, shards=shards, error=finite_errors(errors))
+                error = np.abs(got - reference(config, shard.q, shard.k, shard.v, masked))
+            errors.append(error if np.isfinite(error).all() else np.zeros(0))
+    error = np.concatenate(errors)
+    outcome = Outcome(
+        **vars(played),
+        config=config,
+        reports=reports,
+        shards=shards,
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
     outcome.require(not outcome.violations, f"{outcome.violations} violations of the rules of AXI")
     outcome.require(not outcome.early, f"{outcome.early} words were read before they had come")
     return outcome
@@ -516,7 +527,9 @@ def bench(request: SimRequest) -> Inf2AcceleratorResult:
                 for kind in MaskKind:
                     new = min(workload.new_tokens, row)
                     jobs.append(Job(row - new, workload.head_dim, new, kind, (row + 1) // 2 if kind else 0))
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     main = random_shard(config, job, rng)
     full = campaign.run(
         "full_rate", [Episode([main, *(random_shard(config, one, rng) for one in jobs[1:])], latency=workload.latency)]
@@ -551,5 +564,6 @@ def bench(request: SimRequest) -> Inf2AcceleratorResult:
             memory_time_ns=round(float(came[-1] - came[0]) * 1e-3, 3),
             stall_cycles=timed.cycles - paced.reports[0].port,
         ),
-        **error_figures(full.error),
+        max_abs_error=full.max_abs_error,
+        rms_error=full.rms_error,
     )

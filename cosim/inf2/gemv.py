@@ -13,7 +13,7 @@ from ...constraints.memory import Memory, load_memory
 from ...models.inf2.gemv import gemv, reference
 from ...models.memory.streams import stream_arrivals
 from ...models.numerics import from_float64, to_float64
-from ..bench.campaign import Campaign, Numbers, Stimulus, error_figures, finite_errors, play_stimulus
+from ..bench.campaign import Campaign, Played, Stimulus, play_stimulus
 from ..bench.request import SimRequest
 from ..bench.streams import EpochLog, Items
 from ..pam.pu import special_numbers
@@ -44,11 +44,13 @@ class Episode:
 
 
 @dataclass
-class Outcome(Numbers):
+class Outcome(Played):
     """Outcome of a simulation of episodes, with the error of all outputs against binary64."""
 
     config: Inf2GemvConfig = field(kw_only=True)
     episodes: list[Episode] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
 
     @property
     def matrices(self) -> list[str]:
@@ -181,13 +183,21 @@ def simulate(
     """Run episodes through the RTL and compare every result beat with the functional model. ``options`` and errors are
     as of :func:`play_stimulus`."""
     played = play_stimulus(config, verilog, top, stimulus(config, episodes), **options)
-    errors = []
+    errors = [np.zeros(0)]
     for episode in episodes:
         for command, vector, matrix in zip(episode.commands, episode.vectors, episode.matrices, strict=True):
             with np.errstate(all="ignore"):
                 got = to_float64(gemv(config, command, vector, matrix)[: command.outputs], config.io)
-                errors.append(np.abs(got - reference(config, command, vector, matrix)))
-    return Outcome(**vars(played), config=config, episodes=list(episodes), error=finite_errors(errors))
+                error = np.abs(got - reference(config, command, vector, matrix))
+            errors.append(error if np.isfinite(error).all() else np.zeros(0))
+    error = np.concatenate(errors)
+    return Outcome(
+        **vars(played),
+        config=config,
+        episodes=list(episodes),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
+    )
 
 
 def random_episode(
@@ -275,7 +285,9 @@ def bench(request: SimRequest) -> Inf2GemvResult:
     works.append([Gemv(GemvMode.QK, min(config.lanes, config.max_tokens), min(config.lanes, config.max_head_dim))])
     if workload.sweep:
         works += points(config, workload.commands)
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [random_episode(config, work, rng) for work in works], waves=True)
     memory = load_memory(workload.memory)
     dims = [workload.head_dim, *(dim for dim in HEAD_DIMS if workload.sweep and dim != workload.head_dim)]
@@ -301,5 +313,6 @@ def bench(request: SimRequest) -> Inf2GemvResult:
         latency_cycles=single.cycles,
         points=others,
         memory_timing=[paced.paced(number) for number in range(len(paced.episodes))],
-        **error_figures(full.error),
+        max_abs_error=full.max_abs_error,
+        rms_error=full.rms_error,
     )

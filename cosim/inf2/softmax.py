@@ -12,7 +12,7 @@ from ...constraints.core.contract import Layout
 from ...constraints.inf2.softmax import MASKS, Inf2SoftmaxConfig, Inf2SoftmaxResult, SoftmaxPoint, SoftmaxWorkload
 from ...models.numerics import from_float64, to_float64
 from ...models.numerics.softmax import SoftmaxParts, masked_scores, softmax_parts, softmax_reference
-from ..bench.campaign import Campaign, Numbers, Stimulus, error_figures, finite_errors, play_stimulus
+from ..bench.campaign import Campaign, Played, Stimulus, play_stimulus
 from ..bench.request import SimRequest
 from ..bench.streams import Items
 from ..pam.pu import special_numbers
@@ -53,11 +53,13 @@ class SoftmaxRow:
 
 
 @dataclass
-class Outcome(Numbers):
+class Outcome(Played):
     """Outcome of a simulation of episodes, with the error of all weights against binary64."""
 
     config: Inf2SoftmaxConfig = field(kw_only=True)
     episodes: list[list[SoftmaxRow]] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
 
     def point(self, number: int) -> SoftmaxPoint:
         """Figures of an episode whose rows have one length."""
@@ -152,23 +154,27 @@ def simulate(
     """Run episodes through the RTL and compare every beat with the functional model. ``options`` and errors are as of
     :func:`play_stimulus`."""
     played = play_stimulus(config, verilog, top, stimulus(config, episodes), **options)
+    errors = [np.zeros(0), *(_error(config, row) for episode in episodes for row in episode)]
+    error = np.concatenate(errors)
     return Outcome(
         **vars(played),
         config=config,
         episodes=[list(episode) for episode in episodes],
-        error=finite_errors(_error(config, row) for episode in episodes for row in episode),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
     )
 
 
 def _error(config: Inf2SoftmaxConfig, row: SoftmaxRow) -> np.ndarray:
-    """Errors of the weights of a row after division, which are not numbers where an exact weight is none."""
+    """Errors of the weights of a row after division; none for a row whose exact weights are not all numbers."""
     rule = config.rule
     parts: SoftmaxParts = softmax_parts(row.scores, row.valid, rule)
     got = to_float64(parts.result, rule.io)[: len(row.scores)]
     with np.errstate(all="ignore"):
         if not config.divides:
             got = got / to_float64(parts.sum, rule.acc)
-        return np.abs(got - softmax_reference(row.scores, row.valid, rule))
+        error = np.abs(got - softmax_reference(row.scores, row.valid, rule))
+    return error if np.isfinite(error).all() else np.zeros(0)
 
 
 def random_mask(tokens: int, rng: np.random.Generator, kind: str) -> np.ndarray:
@@ -257,7 +263,9 @@ def bench(request: SimRequest) -> Inf2SoftmaxResult:
     config, rng = request.config, np.random.default_rng(request.seed)
     workload: SoftmaxWorkload = request.workload
     works = [workload.tokens, *(lengths(config) if workload.sweep else [])]
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run(
         "full_rate",
         [
@@ -278,5 +286,6 @@ def bench(request: SimRequest) -> Inf2SoftmaxResult:
         rows_per_clock=measured.rows_per_clock,
         latency_cycles=measured.latency_cycles,
         points=others,
-        **error_figures(full.error),
+        max_abs_error=full.max_abs_error,
+        rms_error=full.rms_error,
     )

@@ -17,7 +17,7 @@ from typing import Self
 import numpy as np
 
 from ...constraints.core.errors import CheckFailed, ConfigError
-from ...constraints.memory import Memory, load_memory
+from ...constraints.memory import load_memory
 from ...constraints.pam.pu import BEAT_DTYPE, PamPuConfig, Step
 from ...models.numerics.sums import Lists
 from ...models.pam.batch import local_attention_lists
@@ -410,13 +410,12 @@ def _reads(config: PamPuConfig, tokens: int, head_dim: int) -> tuple[np.ndarray,
 
 
 @lru_cache(maxsize=64)
-def _arrivals(config: PamPuConfig, memory: Memory, gap_cycles: int, tokens: int, head_dim: int) -> np.ndarray:
+def _arrivals(config: PamPuConfig, memory: str, gap_cycles: int, tokens: int, head_dim: int) -> np.ndarray:
     return measured_timing(config, memory, [Step(tokens, head_dim)], gap_cycles=gap_cycles)[1]
 
 
 def _arrival(part: Part, memory: str, tokens: int, head_dim: int) -> np.ndarray:
     """Clock of the step in which each beat of K and V has arrived from the memory."""
     config = part.config
-    device = load_memory(memory)
-    gap = int(np.ceil(part.latency["last_k_to_first_v"] / config.clock_mhz * 1e6 / device.clock_ps))
-    return _arrivals(config, device, gap, tokens, head_dim)
+    gap = int(np.ceil(part.latency["last_k_to_first_v"] / config.clock_mhz * 1e6 / load_memory(memory).clock_ps))
+    return _arrivals(config, memory, gap, tokens, head_dim)

@@ -17,8 +17,10 @@ import tempfile
 import weakref
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
+from importlib import resources
 from pathlib import Path
-from typing import IO
+from typing import IO, TYPE_CHECKING
 
 import numpy as np
 
@@ -27,7 +29,9 @@ from ...constraints.core.workspace import cache_folder
 from ..bench.build import build_driver, model_arguments
 from ..bench.campaign import CLOCKS_PER_ITEM, PATIENCE, Contracted, streams, streams_alone
 from ..bench.streams import Items, StreamPort
-from ..bench.templates import rendered
+
+if TYPE_CHECKING:
+    import jinja2
 
 __all__ = ["Gather", "LiveStep", "LiveUnit", "Recorded", "live_wrapper"]
 
@@ -94,6 +98,16 @@ class _Sent:
     step: bool
 
 
+@cache
+def _template() -> jinja2.Template:
+    import jinja2
+
+    source = resources.files(__package__).joinpath("live.cpp.j2").read_text()
+    return jinja2.Environment(
+        trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined, keep_trailing_newline=True
+    ).from_string(source)
+
+
 def live_wrapper(config: Contracted, top: str) -> str:
     """Text of the module ``bench`` around the unit. Registers offer the items, so the model computes the unit's logic once
     in a clock. The surroundings take every result at once."""
@@ -148,9 +162,7 @@ class LiveUnit:
 
     def _build(self, waves: bool) -> Path:
         verilog, top = self._unit
-        text = rendered(
-            __package__, "live.cpp.j2", top=top, inputs=list(self.inputs.values()), outputs=list(self.outputs.values())
-        )
+        text = _template().render(top=top, inputs=list(self.inputs.values()), outputs=list(self.outputs.values()))
         return build_driver(
             verilog,
             top,

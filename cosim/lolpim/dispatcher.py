@@ -561,7 +561,9 @@ def bench(request: SimRequest) -> DpaDispatcherResult:
     names = shapes(config)
     main += [[*load(config, encode_program(program, config.encoding)), start(config)] for program in names.values()]
 
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda epochs, **options: simulate(config, request.verilog, epochs, top=request.module, **options)
+    )
     full = campaign.run("full_rate", main, "scores and shapes at full speed", waves=True)
     random, expected = random_runs(config, rng, 60)
     # In one epoch: the host writes the next program while one runs.

@@ -28,13 +28,12 @@ from ...models.numerics import from_float64, to_float64
 from ...models.program import Program, Wait
 from ...models.program.encoding import encode_program
 from ..aim.channel import number_rows
-from ..aim.module import NAMES, ModuleOutcome, Rig, ends, expected_rows, memory_items, step_cycles
-from ..aim.module import Decoded as Token
-from ..bench.campaign import Campaign, Stimulus, error_figures, play_stimulus
+from ..aim.module import NAMES, ModuleOutcome, Rig, expected_rows, memory_items, step_cycles
+from ..bench.campaign import Campaign, Stimulus, play_stimulus
 from ..bench.request import SimRequest
 from ..bench.streams import Items
 
-__all__ = ["KINDS", "Decoded", "Session", "bench", "cases", "decode_steps", "simulate", "stimulus"]
+__all__ = ["KINDS", "Decoded", "Outcome", "Session", "bench", "cases", "decode_steps", "simulate", "stimulus"]
 
 #: Kinds of data: scores of unit variance; all scores equal; one key far above the rest; scores of plus and minus 60000.
 KINDS = ("normal", "equal", "dominant", "extreme")
@@ -44,11 +43,21 @@ KINDS = ("normal", "equal", "dominant", "extreme")
 
 
 @dataclass
-class Decoded(Token):
-    """A decode step of a request in a ``slot``, with a ``kind`` of data."""
+class Decoded:
+    """A decode step of a request: its tokens, the places of its commands and results, and the exact result.
+
+    Attributes
+    ----------
+    commands : commands of its attention, as a slice of all issued commands
+    results : registers of its result, as a slice of all registers that the host receives
+    """
 
     slot: int
+    tokens: int
     kind: str
+    commands: slice
+    results: slice
+    exact: np.ndarray
 
 
 @dataclass
@@ -106,8 +115,14 @@ class Session:
 
     def _close(self) -> None:
         if self.episodes:
-            dispatcher = self.model.dispatcher
-            self.episodes[-1].ends = {"done": len(dispatcher.done), **ends(self.model, dispatcher.issued)}
+            model = self.model
+            self.episodes[-1].ends = {
+                "issued": len(model.dispatcher.issued),
+                "done": len(model.dispatcher.done),
+                "host_out": len(model.given),
+                **{f"beat_{n}": len(read) for n, read in enumerate(model.read)},
+                **{f"stored_{n}": len(written) for n, written in enumerate(model.written)},
+            }
 
     def _write(self, *writes: Write) -> None:
         self.episodes[-1].writes += writes
@@ -186,10 +201,10 @@ class Session:
         self._mapped[slot] = len(rows)
         self._write(*set_request(config, slot, name, len(keys), slot * self._entries, rows))
 
-    def new_token(self, slot: int, key: np.ndarray, value: np.ndarray) -> None:
-        """Add a token to a request, whose keys and values the module stores. The host maps rows for the token and adds it
-        while the run before goes on."""
-        config = self.config.dispatcher
+    def decode(self, slot: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, kind: str = "normal") -> None:
+        """Decode one more token of a request, and its attention. The host maps rows for the token and adds it while the
+        run before goes on."""
+        head, config, model = self.head, self.config.dispatcher, self.model
         self.keys[slot] = np.concatenate([self.keys[slot], key[None]])
         self.values[slot] = np.concatenate([self.values[slot], value[None]])
         tokens = len(self.keys[slot])
@@ -200,30 +215,21 @@ class Session:
             self._write(set_size(config, slot, self._mapped[slot]))
         self._write(set_tokens(config, slot, tokens))
         self._send(np.concatenate([key, value]))
-        self._run(1 + self.head.place_key(tokens - 1)[0], slot)
-
-    def ask(self, slot: int, query: np.ndarray) -> None:
-        """Attention of a query over a request's tokens."""
+        self._run(1 + head.place_key(tokens - 1)[0], slot)
+        first, given = len(model.dispatcher.issued), len(model.given)
         self._send(query)
         self._run(len(self._programs) - 1, slot)
-
-    def decode(self, slot: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, kind: str = "normal") -> None:
-        """Decode one more token of a request, and its attention."""
-        self.new_token(slot, key, value)
-        model = self.model
-        first, given = len(model.dispatcher.issued), len(model.given)
-        self.ask(slot, query)
         k, v, q = (to_float64(x, self.fmt) for x in (self.keys[slot], self.values[slot], query))
         scores = k @ q
         p = np.exp(scores - scores.max())
         self.decoded.append(
             Decoded(
-                len(k),
+                slot,
+                tokens,
+                kind,
                 slice(first, len(model.dispatcher.issued)),
                 slice(given, len(model.given)),
                 p / p.sum() @ v,
-                slot,
-                kind,
             )
         )
 
@@ -267,6 +273,15 @@ def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], ste
 # Simulation --------------------------------------------------------------------------------------------------------------
 
 
+@dataclass
+class Outcome(ModuleOutcome[Session]):
+    """Outcome of the simulation of a session."""
+
+    def errors(self, one: Decoded) -> np.ndarray:
+        """Absolute errors of a decode step's result against attention in binary64 on the same bits."""
+        return np.abs(self.result(one) - one.exact)
+
+
 def stimulus(session: Session, memory: Memory | None) -> Stimulus:
     """All actions of a session's host, the pace of the memories (see :func:`simulate`), and the expected outputs of its
     model."""
@@ -274,8 +289,8 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
     config, model, rig = session.config, session.model, Rig(session.config, session.rows)
     dispatcher, word = config.dispatcher, config.hub.word_layout
     blocks: dict[str, list[Items]] = {port.name: [] for port in rig.ports() if port.is_input}
-    reached = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
-    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(reached), strict=True)):
+    ends = [dict.fromkeys(session.episodes[0].ends, 0), *(episode.ends for episode in session.episodes)]
+    for number, (episode, (before, after)) in enumerate(zip(session.episodes, pairwise(ends), strict=True)):
         loaded = 4 + max(len(loads) for loads in episode.loads)
         address, data = np.array(episode.writes, np.int64).reshape(-1, 2).T
         host = dispatcher.host_layout.pack(address=address, data=data)
@@ -295,7 +310,7 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
     return Stimulus(
         items,
         expected,
-        {name: np.diff([end[name] for end in reached]) for name in expected},
+        {name: np.diff([end[name] for end in ends]) for name in expected},
         work=sum(len(block.payload) for block in items.values()) + int(sizes) + pace,
         held=rig.direct,
     )
@@ -303,7 +318,7 @@ def stimulus(session: Session, memory: Memory | None) -> Stimulus:
 
 def simulate(
     session: Session, verilog: str, *, top: str = "lol_pim_module", memory: Memory | None = None, **options: Any
-) -> ModuleOutcome[Session]:
+) -> Outcome:
     """Simulate all actions of a session's host, and compare with its model. The model's commands are compared with the
     programs' own expansion.
 
@@ -319,7 +334,7 @@ def simulate(
         np.array(issued, np.int64)[:, :-1] for issued in (session.model.dispatcher.issued, session.expanded)
     )
     played.require(np.array_equal(by_model, by_expansion), "what was issued is not the programs' expansion")
-    return ModuleOutcome(**vars(played), session=session)
+    return Outcome(**vars(played), session=session)
 
 
 # Bench -------------------------------------------------------------------------------------------------------------------
@@ -387,7 +402,8 @@ def bench(request: SimRequest) -> LolPimModuleResult:
         time_ns=round(cycles / config.clock_mhz * 1e3, 3),
         memory_time_ns=round(memory_cycles * memory.clock_ps * 1e-3, 3),
         full_rate_cycles=full.cycles(full.session.decoded[0]),
-        **error_figures(errors[0]),
+        max_abs_error=float(errors[0].max()),
+        rms_error=float(np.sqrt(np.mean(errors[0] ** 2))),
         cases=[
             DecodeCase(
                 tokens=one.tokens,

@@ -21,7 +21,7 @@ from ...models.pam.compositions import group_attention, reduction_tree, slice_at
 from ...models.pam.flash import page_arrivals, page_program
 from ...models.pam.pu import attention
 from ...models.pam.ru import Partial, Reduced, merged
-from ..bench.campaign import Campaign, Contracted, Played, Stimulus, error_figures, play_stimulus
+from ..bench.campaign import Campaign, Contracted, Played, Stimulus, play_stimulus
 from ..bench.request import Part, SimRequest
 from ..bench.streams import Items
 from . import pu as pam_pu
@@ -410,7 +410,9 @@ def bench(request: SimRequest) -> CompositionResult:
     main = random_decode(config, spread(config, workload.tokens), workload.head_dim, rng, queries=queries)
     nanoseconds, arrivals = memory_arrivals(request, workload.memory, main)
 
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [Episode([main])])
     paced = campaign.run(
         "memory", [Episode([main], arrival=arrivals)], f"data at the cycles of {device.name}", waves=True
@@ -430,7 +432,8 @@ def bench(request: SimRequest) -> CompositionResult:
         stall_cycles=full.stall_cycles(0, 0 if isinstance(config, PamSsdControllerConfig) else clocks - 1),
         utilisation=round(full.ideal_cycles(0) * clocks / cycles, 6),
         drain_cycles=full.drain_cycles(0),
-        **error_figures(error),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))),
         memory_timing=CompositionTiming(
             memory=device.name,
             cycles=paced_cycles,
@@ -521,7 +524,9 @@ def tree_bench(request: SimRequest) -> TreeResult:
             for n, kind in enumerate(kinds)
         ]
 
-    campaign = Campaign.of_unit(request, tree_simulate)
+    campaign = Campaign(
+        request, lambda steps, **options: tree_simulate(config, request.verilog, steps, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [(main, True), (main, False)], waves=True)
     campaign.run("stalls", random_steps())
     campaign.run("lazy_output", random_steps())
@@ -539,5 +544,6 @@ def tree_bench(request: SimRequest) -> TreeResult:
         inner_cycles=full.cycles(1),
         ideal_cycles=ideal,
         utilisation=round(ideal / full.cycles(0), 6),
-        **error_figures(error),
+        max_abs_error=float(error.max()),
+        rms_error=float(np.sqrt(np.mean(error**2))),
     )

@@ -39,7 +39,7 @@ from ..bench.build import build_driver, model_arguments
 from ..bench.campaign import Campaign, Played
 from ..bench.request import SimRequest
 from ..bench.streams import StreamRun, reset_clocks
-from ..bench.templates import rendered
+from ..bench.vectors import _render
 
 __all__ = ["PATTERNS", "Outcome", "bench", "migrate", "own_ns", "pattern", "simulate"]
 
@@ -131,7 +131,7 @@ def _wrapper(config: PamInterfaceConfig, top: str) -> str:
 
 
 def _program(config: PamInterfaceConfig, verilog: str, top: str, waves: bool = False) -> Path:
-    driver = rendered(__package__, "interface.cpp.j2", top=top)
+    driver = _render("interface.cpp.j2", top=top)
     return build_driver(verilog, top, _wrapper(config, top), {"driver.cpp": driver}, waves=waves) / "bench"
 
 

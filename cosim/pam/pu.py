@@ -18,7 +18,7 @@ from ...models.memory import time_program
 from ...models.numerics import from_float64, to_float64
 from ...models.pam.program import attention_program, burst_arrivals
 from ...models.pam.pu import Partials, attention, group_partials, key_scores, merge
-from ..bench.campaign import Campaign, Numbers, Stimulus, error_figures, finite_errors, play_stimulus
+from ..bench.campaign import Campaign, Played, Stimulus, play_stimulus
 from ..bench.request import SimRequest
 from ..bench.streams import Items
 from .partials import beat_name, partial_beats
@@ -78,7 +78,7 @@ class Episode:
 
 
 @dataclass
-class Outcome(Numbers):
+class Outcome(Played):
     """Outcome of a simulation of episodes.
 
     ``cycles`` of an episode count from its first accepted K/V beat to its last result beat. ``stall_cycles`` are clocks
@@ -91,6 +91,8 @@ class Outcome(Numbers):
     episodes: list[Episode] = field(kw_only=True)
     expected: list[Partials] = field(kw_only=True)
     received: list[Partials] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
 
     def run_figures(self) -> dict[str, int]:
         return {"cycles": self.cycles, "stall_cycles": self.stall_cycles}
@@ -275,13 +277,16 @@ def simulate(
     steps = (
         (e, s, q) for e in episodes for s, step in enumerate(e.steps) if not step.scores for q in range(step.queries)
     )
+    errors = (_error(config, part, *step) for part, step in zip(received, steps, strict=True))
+    error = np.concatenate([np.empty(0), *errors])
     return Outcome(
         **vars(played),
         config=config,
         episodes=list(episodes),
         expected=partials,
         received=received,
-        error=finite_errors(_error(config, part, *step) for part, step in zip(received, steps, strict=True)),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
     )
 
 
@@ -314,13 +319,14 @@ def _received(
 
 
 def _error(config: PamPuConfig, part: Partials, episode: Episode, step: int, query: int) -> np.ndarray:
-    """Absolute error of the merged, normalised output against binary64 attention; none without tokens."""
+    """Absolute error of the merged, normalised output against binary64 attention; empty unless both are finite."""
     if not len(episode.k[step]):
         return np.empty(0)
     with np.errstate(all="ignore"):
         _, total, output = merge(config, part)
         reference = attention(config, np.atleast_2d(episode.q[step])[query], episode.k[step], episode.v[step])
-        return np.abs(output / total - reference)
+        error = np.abs(output / total - reference)
+    return error if np.isfinite(error).all() else np.empty(0)
 
 
 def special_numbers(fmt: FloatFormat) -> np.ndarray:
@@ -390,7 +396,7 @@ def burst_cycles(config: PamPuConfig, device: Memory, steps: Sequence[Step]) -> 
 
 def measured_timing(
     config: PamPuConfig,
-    memory: Memory | str,
+    memory: str,
     steps: Sequence[Step],
     *,
     gap_cycles: int = 0,
@@ -398,7 +404,7 @@ def measured_timing(
     refresh: bool = False,
 ) -> tuple[Any, np.ndarray]:
     """Timing of the memory program of ``steps``, and the unit's clock cycle in which each beat has arrived."""
-    device = load_memory(memory) if isinstance(memory, str) else memory
+    device = load_memory(memory)
     program = attention_program(
         config, device, steps, gap_cycles=gap_cycles, burst_cycles=burst_cycles(config, device, steps)
     )
@@ -459,7 +465,9 @@ def bench(request: SimRequest) -> PamPuResult:
     probe = Step(min(config.tile_tokens, config.max_tokens), head_dim, queries=queries)
     main = random_episode(config, [step], rng)
 
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [main, random_episode(config, [probe], rng)])
     log, tile = full.run.epochs[0], full.run.epochs[1]
     gap = int(tile.first["kv"][VALUE_FIRST] - tile.last["kv"][[KEY, KEY_FIRST]].max())
@@ -493,7 +501,8 @@ def bench(request: SimRequest) -> PamPuResult:
         beats_per_clock=round(float(moved / streaming), 6) if moved else 0.0,
         softmax_gap_cycles=gap,
         drain_cycles=drain,
-        **error_figures(paced.error),
+        max_abs_error=paced.max_abs_error,
+        rms_error=paced.rms_error,
         memory_timing=PamPuTiming(
             memory=device.name,
             cycles=paced.cycles if moved else 0,

@@ -13,7 +13,7 @@ from ...constraints.pam.partials import PartialKind
 from ...constraints.pam.ru import PamRuConfig, PamRuResult, PamRuWorkload
 from ...models.numerics import from_float64, to_float64
 from ...models.pam.ru import Partial, Reduced, identity, in_order, merged, reduce_partials
-from ..bench.campaign import Campaign, Numbers, Stimulus, error_figures, finite_errors, play_stimulus
+from ..bench.campaign import Campaign, Played, Stimulus, play_stimulus
 from ..bench.request import SimRequest
 from ..bench.streams import Items
 from .partials import beat_name, partial_beats
@@ -74,7 +74,7 @@ class Merge:
 
 
 @dataclass
-class Outcome(Numbers):
+class Outcome(Played):
     """Outcome of a simulation of episodes (lists of steps).
 
     ``cycles`` of an episode count from its first accepted beat to its last result beat. ``merge_cycles`` count to its
@@ -83,6 +83,8 @@ class Outcome(Numbers):
 
     config: PamRuConfig = field(kw_only=True)
     episodes: list[list[Merge]] = field(kw_only=True)
+    max_abs_error: float = field(kw_only=True)
+    rms_error: float = field(kw_only=True)
 
     def run_figures(self) -> dict[str, int]:
         return {"cycles": self.cycles}
@@ -199,20 +201,25 @@ def simulate(
         config.check_queries(step.queries)
     results = [step.result(config) for step in steps]
     played = play_stimulus(config, verilog, top, stimulus(config, episodes, results), **options)
+    error = np.concatenate(
+        [np.empty(0), *(_error(config, step, result) for step, result in zip(steps, results, strict=True))]
+    )
     return Outcome(
         **vars(played),
         config=config,
         episodes=[list(e) for e in episodes],
-        error=finite_errors(_error(config, *one) for one in zip(steps, results, strict=True)),
+        max_abs_error=float(error.max(initial=0.0)),
+        rms_error=float(np.sqrt(np.mean(error**2))) if len(error) else 0.0,
     )
 
 
 def _error(config: PamRuConfig, step: Merge, result: Reduced) -> np.ndarray:
-    """Absolute error of the normalised output against the merge of the same bits in binary64; none of a part."""
+    """Absolute error of the normalised output against the merge of the same bits in binary64; empty unless finite."""
     if not step.normalise:
         return np.empty(0)
     with np.errstate(all="ignore"):
-        return np.abs(to_float64(result.o, config.io) - merged(config, step.partials(config)))
+        error = np.abs(to_float64(result.o, config.io) - merged(config, step.partials(config)))
+    return error.ravel() if np.isfinite(error).all() else np.empty(0)
 
 
 def random_merge(
@@ -339,7 +346,9 @@ def bench(request: SimRequest) -> PamRuResult:
     )
     level = Merge(main.sources, False)
 
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [[main], [level], [main, main]], waves=True)
     campaign.stress(lambda count: stress_merges(config, rng, count))
     final, partial, pair = (full.episode_cycles(n) for n in range(3))
@@ -355,5 +364,6 @@ def bench(request: SimRequest) -> PamRuResult:
         drain_cycles=final["drain_cycles"],
         partial_drain_cycles=partial["drain_cycles"],
         two_steps_cycles=pair["cycles"],
-        **error_figures(full.error),
+        max_abs_error=full.max_abs_error,
+        rms_error=full.rms_error,
     )

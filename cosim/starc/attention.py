@@ -387,7 +387,9 @@ def bench(request: SimRequest) -> StarcAttentionResult:
     workload: StarcAttentionWorkload = request.workload
     heads = [measured_head(config, workload, rng) for _ in range(3)]
     head = heads[0]
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     alone = [Part("select", head), Part("attend", head)]
     full = campaign.run("full_rate", [Episode(alone)])
     single, paced = _in_order(campaign, request, "memory", alone)

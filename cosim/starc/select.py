@@ -194,7 +194,9 @@ def bench(request: SimRequest) -> StarcSelectResult:
     measured = measured_selection(config, workload, rng)
     outcome = select(config, measured)
     wanted = int(outcome.tokens.sum()) + workload.recent
-    campaign = Campaign.of_unit(request, simulate)
+    campaign = Campaign(
+        request, lambda episodes, **options: simulate(config, request.verilog, episodes, top=request.module, **options)
+    )
     full = campaign.run("full_rate", [[measured]], waves=True)
     beside: dict[str, Any] = dict.fromkeys(
         ("paced_tail_cycles", "score_cycles", "attention_cycles", "share_of_attention")

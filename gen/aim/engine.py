@@ -1,7 +1,5 @@
 """What the engines of a hub have in common: the commands that they claim, and their ports."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import wiring
 from amaranth.lib.wiring import In, Out
@@ -38,7 +36,7 @@ class Engine(wiring.Component):
     registers : ``Out(client.signature(...))``
     """
 
-    client: Any = None
+    client = None
 
     def __init__(self, config, claims, members=None):
         self._config, self.claims = config, tuple(claims)

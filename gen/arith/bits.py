@@ -40,7 +40,7 @@ def partial_products(m, a, b, *, arrivals=None, name="product"):
     ``arrivals``: arrival times of the bits of ``a`` and of ``b``, as two lists; 0 if not given.
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
-    columns: list[list] = [[] for _ in range(len(a) + len(b))]
+    columns = [[] for _ in range(len(a) + len(b))]
     for i in range(len(a)):
         for j in range(len(b)):
             bit = wire(m, a[i] & b[j], f"{name}_{i}_{j}")
@@ -56,7 +56,7 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
     width, total = len(a), len(a) + len(b) if total is None else total
-    columns: list[list] = [[] for _ in range(total)]
+    columns = [[] for _ in range(total)]
     constant = 0
     digit = [Const(0, 1), *b, Const(0, 1), Const(0, 1)]
     digit_times = [0, *times_b, 0, 0]
@@ -164,9 +164,8 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
     """
     if p.fabric == "xilinx":
         return columns if all(len(column) < 2 for column in columns) else _chained(p, columns, name, step)
-    times: list
     adders, values, times = [], {}, []
-    work: list = []
+    work = []
     for column in columns:
         work.append([])
         for bit, arrival in column:
@@ -252,7 +251,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
     """
     size = len(generate)
     wanted = range(size) if wanted is None else sorted(wanted)
-    earliest: dict[tuple, tuple] = {}
+    earliest = {}
 
     def soonest(high, low):
         """Earliest time of the group from ``low`` to ``high``, and the position where it splits."""
@@ -267,8 +266,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
 
     bound = max(soonest(k, 0)[0] for k in wanted)
     limit = bound if limit is None else max(limit, bound)
-    #: Planned groups: time, position of the split.
-    groups: dict[tuple, tuple] = {(k, k): (soonest(k, k)[0], None) for k in range(size)}
+    groups = {(k, k): (soonest(k, k)[0], None) for k in range(size)}  # planned groups: time, position of the split
 
     def plan(high, low, required):
         """Plan a group for the time ``required``. Returns its arrival."""
@@ -294,7 +292,7 @@ def carries(m, generate, propagate, *, wanted=None, limit=None, name="carry"):
     for k in wanted:
         done[k] = plan(k, 0, limit)
 
-    built: dict = {}
+    built = {}
 
     def build(high, low):
         if high == low:
@@ -340,7 +338,6 @@ def add_rows(m, columns, *, carry=None, limit=None, name="sum", fabric="asic"):
         # The carry enters below the first column, so that there is one chain.
         total = wire(m, (Cat(Const(1, 1), one) + Cat(into, other))[1 : len(columns) + 1], name)
         return [total[k] for k in range(len(columns))]
-    generate: list
     generate, propagate, half = [], [], []
     for k, column in enumerate(columns):
         if len(column) == 2:

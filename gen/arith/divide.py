@@ -71,7 +71,7 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     p.cut(row)
 
     # Each further row gives one bit: fraction bits and the guard bit.
-    digits: list = []
+    digits = []
     for number in range(size):
         rest, fits = difference(p.module, Cat(Const(0, 1), p.remainder), Cat(p.divisor, Const(0, 1)), f"row_{number}")
         p[f"digit_{number}"] = fits
@@ -196,7 +196,6 @@ class IterativeDivider(wiring.Component):
         m.d.comb += self.o.valid.eq(done)
         m.d.comb += self.i.ready.eq(~busy | (done & self.o.ready))
 
-        digits: list
         rest, digits = remainder, []
         for _ in range(self._bits):
             less, fits = difference(m, rest, Cat(divisor, Const(0, 1)))

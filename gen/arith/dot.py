@@ -77,8 +77,7 @@ def dot(p, a, b, acc=None, *, fmt, result=FP32, window=None, flush_to_zero=False
     addend = None
     if acc is not None:
         addend = p.part("acc")
-        (bits,) = numbers([acc], result, "Addend")
-        _unpack(addend, bits, result, flush_to_zero)
+        _unpack(addend, *numbers([acc], result, "Addend"), result, flush_to_zero)
     _flags(p, lanes, addend)
     if geometry.exact:
         _multiply(p, lanes, lanes)
@@ -119,11 +118,11 @@ class _Accumulation(wiring.Component):
             ends = [sum(levels[: cut + 1]) for cut in registers] + [sum(levels)]
             return max(b - a for a, b in zip([0, *ends], ends, strict=False))
 
-        best: tuple = ()
+        best = None
         for registers in range(max(0, self._depth - len(after)), min(self._depth, len(before))):
             front, back = partition(before, registers), partition(after, self._depth - 1 - registers)
             worst = max(longest(before, front), longest(after, back))
-            if not best or worst < best[0]:
+            if best is None or worst < best[0]:
                 best = worst, front, back
         return best[1:]
 
@@ -136,8 +135,7 @@ class _Accumulation(wiring.Component):
         """
         m, geometry = p.module, self._geometry
         p.keep(first=first, last=last)
-        a, b = pair(a, b, geometry.fmt, geometry.fmt)
-        lanes = _factors(p, a, b, geometry.fmt, self._flush_to_zero)
+        lanes = _factors(p, *pair(a, b, geometry.fmt, geometry.fmt), geometry.fmt, self._flush_to_zero)
         _flags(p, lanes, None)
         if geometry.exact:
             _multiply(p, lanes, lanes)
@@ -501,7 +499,7 @@ def _multiply(p, lanes, counted, beside=None):
         p.parallel("lane", len(lanes), multiply)
 
     def negatives(p):
-        columns: list[list] = [[] for _ in range(len(counted).bit_length())]
+        columns = [[] for _ in range(len(counted).bit_length())]
         columns[0] = [(part.sign, 0) for part in counted]
         p.negatives = _sum(p, columns, "negatives", cut=0)
 
@@ -642,13 +640,13 @@ def _columns(p, parts, terms, geometry):
     for part, (magnitude, _) in zip(parts, terms, strict=True):
         part.term = magnitude ^ part.sign.replicate(len(magnitude))
     p.cut(16)
-    columns: list[list] = [[] for _ in range(geometry.width)]
+    columns = [[] for _ in range(geometry.width)]
     for part, (_, weight) in zip(parts, terms, strict=True):
         for k, bit in enumerate(part.term):
             columns[weight + k].append((bit, 0))
     # A negative term of n bits is its complement, plus one, minus 2**n. Terms at the same place share these
     # corrections: the number of negative terms is added below and subtracted above.
-    groups: dict = {}
+    groups = {}
     for part, (magnitude, weight) in zip(parts, terms, strict=True):
         groups.setdefault((weight, weight + len(magnitude)), []).append(part)
     constant = 0

@@ -14,8 +14,6 @@ __all__ = ["FloatLayout", "FloatShape", "FloatView"]
 class _TaggedWidth(int):
     """A width that differs from an equal width of another format. `wiring.connect` compares widths."""
 
-    tag: object
-
     def __new__(cls, width, tag):
         self = super().__new__(cls, width)
         self.tag = tag
@@ -75,7 +73,7 @@ class FloatShape(data.StructLayout):
             return self.float_format == other.float_format
         return super().__eq__(other)
 
-    __hash__ = None  # type: ignore[assignment]
+    __hash__ = None
 
     def as_shape(self):
         return _tagged(self.size, self.float_format.name)

@@ -336,7 +336,6 @@ def _shift_addend(p, window):
         step += 1
     p.cut(2 * ((step - 1) % 3 + 1))
     word, high = p.shifted, p.distance[step:]
-    places: list[list]
     places, lost = [[] for _ in range(window.width)], []
     choices = min(-(-window.width >> step), 1 << len(high))
     for choice in range(choices):
@@ -402,9 +401,9 @@ def _add(p, window):
         _add_in_chains(p, window)
         return
     columns = [[(wire(m, p.aligned[k] ^ p.subtract, f"addend_{k}"), 0.0)] for k in range(low)] + [[]]
-    product = (p.product_row_0,) if window.early else (p.product_row_0, p.product_row_1)
+    rows = (p.product_row_0,) if window.early else (p.product_row_0, p.product_row_1)
     for k in range(window.guard, low + 1):
-        columns[k] += [(row[k - window.guard], 0.0) for row in product]
+        columns[k] += [(row[k - window.guard], 0.0) for row in rows]
     high = p.aligned[low:]
     # A carry ripples up through ones, and a borrow through zeros.
     p.ripple = _ripples(m, high ^ p.subtract.replicate(len(high)), "ripple")

@@ -101,7 +101,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     # subtracted, the multiple is inverted, and the sum is inverted back.
     top = whole + size
     away = p.below & ~p.near
-    columns: list[list] = [[] for _ in range(top)]
+    columns = [[] for _ in range(top)]
     for bit in range(f):
         place = bit - f - tables.quotient_bits + size
         for k in range(max(-place, 0), tables.quotient_bits - 1):

@@ -166,7 +166,7 @@ class _Place:
         self.m, self._registers, self._enables, self.fabric = m, registers, enables, fabric
         self.cuts = self.stage = 0
         self.levels = []  # gate delays before every cut
-        self.bits: Counter = Counter()  # bits of the registers of every stage
+        self.bits = Counter()  # bits of the registers of every stage
 
     def cut(self, levels):
         if len(self.levels) == self.cuts:
@@ -310,7 +310,6 @@ def operator(function):
     ]
     parameters = list(signature.parameters.values())
     options = [x for x in parameters if x.kind is inspect.Parameter.KEYWORD_ONLY]
-    parameters = [x for x in parameters if x not in options] + options + extra
-    build.__signature__ = signature.replace(parameters=parameters)  # type: ignore[attr-defined]
-    build.datapath = function  # type: ignore[attr-defined]
+    build.__signature__ = signature.replace(parameters=[x for x in parameters if x not in options] + options + extra)
+    build.datapath = function
     return build

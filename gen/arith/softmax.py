@@ -4,8 +4,6 @@
 The functional models are in ``bankside.models.numerics.softmax``. ``SoftmaxRule`` decides the bits.
 """
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -507,7 +505,6 @@ class RowSum(wiring.Component):
             m.d.sync += bad.eq((~first & bad) | nan)
 
         # Beat k of a row is added to accumulator k modulo `chains`. That leaves `chains` clocks for an addition.
-        beats: Any
         young, place, beats = first, Const(0, 0), None
         if chains > 1:
             turn, started = Signal(range(chains), reset_less=True), Signal(range(chains + 1), reset_less=True)
@@ -549,7 +546,7 @@ def window_sum(p, *weights, window):
     """Weights in 0..1, each truncated to ``window.fraction_bits``, and added. NaN gives some number."""
     m, io = p.module, window.io
     left, size = window.fraction_bits - io.fraction_bits, window.fraction_bits + 1
-    columns: list[list] = [[] for _ in range(size + (len(weights) - 1).bit_length())]
+    columns = [[] for _ in range(size + (len(weights) - 1).bit_length())]
     for lane, bits in enumerate(weights):
         u = unpack(m, bits, io, f"weight_{lane}")
         below = wire(

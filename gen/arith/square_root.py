@@ -63,7 +63,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     p.radicand = radicand[: size - 1]
     p.remainder = Cat(radicand[size] & ~radicand[size - 1], radicand[size] & radicand[size - 1])
     p.cut(8)
-    root: list = []
+    root = []
     for index in range(1, size + 1):
         # Append two bits of the radicand, and subtract 4 * root + 1.
         drawn = [p.radicand[i] if i >= 0 else Const(0, 1) for i in (size - 2 * index - 1, size - 2 * index)]
@@ -170,7 +170,6 @@ class IterativeSquareRoot(wiring.Component):
         m.d.comb += self.o.valid.eq(done)
         m.d.comb += self.i.ready.eq(~busy | (done & self.o.ready))
 
-        digits: list
         rest, digits = remainder, []
         for index in range(self._bits):
             end = len(radicand) - 2 * index

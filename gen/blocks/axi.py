@@ -103,7 +103,7 @@ class Axi4Signature(wiring.Signature):
                 f"{a}ready": In(1),
             }
 
-        members: dict = {}
+        members = {}
         if write:
             members |= address("aw") | {
                 "wdata": Out(self.data_bits),

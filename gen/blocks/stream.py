@@ -179,8 +179,8 @@ class StreamFIFO(wiring.Component):
 
     def _elaborate_registers(self, m, platform):
         # Behind a register slice, the single register holds the oldest item whenever the slice holds one that waits.
-        kinds: dict[int, list] = {1: [_Stage], 2: [StreamRegister], 3: [StreamRegister, _Stage]}
-        parts = [part(self._shape) for part in kinds[self._depth]]
+        parts = {1: [_Stage], 2: [StreamRegister], 3: [StreamRegister, _Stage]}[self._depth]
+        parts = [part(self._shape) for part in parts]
         source = wiring.flipped(self.i)
         for index, part in enumerate(parts):
             m.submodules[f"part_{index}"] = part

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """A buffer that turns the rows of tiles into columns, one a clock."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.lib import data, stream, wiring
 from amaranth.lib.memory import Memory
@@ -90,7 +88,7 @@ class TransposeBuffer(wiring.Component):
         elements = data.ArrayLayout(shape, size)
         self._output = data.StructLayout({"column": elements, "rows": range(size + 1), "last": 1})
         self._stage = StreamRegister(self._output)
-        self.probe: Any = TransposeProbe(self._shape, size, self._stage.i)
+        self.probe = TransposeProbe(self._shape, size, self._stage.i)
         super().__init__(
             {
                 "i": In(stream.Signature(data.StructLayout({"row": elements, "columns": range(size + 1), "last": 1}))),

@@ -1,8 +1,6 @@
 # amaranth: UnusedElaboratable=no
 """The CXL port of a device of CENT."""
 
-from typing import Any
-
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, enum, wiring
@@ -18,7 +16,7 @@ from .cxl_link import CxlLink
 __all__ = ["CentCxlPort"]
 
 
-class Reader(enum.Enum, shape=1):  # type: ignore[call-arg]
+class Reader(enum.Enum, shape=1):
     """Who has asked for a slot."""
 
     SEND = 0
@@ -391,8 +389,7 @@ class CentCxlPort(wiring.Component):
             asked.o.ready.eq(self.slot_data.valid),
             arrives.eq(asked.o.valid & self.slot_data.valid),
         ]
-        readers: Any = Reader  # Amaranth's enumerations have no types
-        first = [Signal(slot, name=f"first_{reader.name.lower()}") for reader in readers]
+        first = [Signal(slot, name=f"first_{reader.name.lower()}") for reader in Reader]
         for reader, one in zip(Reader, first, strict=True):
             with m.If(arrives & (asked.o.p.reader == reader) & ~asked.o.p.second):
                 m.d.sync += one.eq(self.slot_data.payload)

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """CENT's decoder: a buffer of instruction words that the host refills, and the commands that the words stand for."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from amaranth import *
 from amaranth.lib import data, enum, wiring
@@ -21,7 +21,7 @@ _OPERANDS = {
 }
 
 
-class _State(enum.Enum, shape=2):  # type: ignore[call-arg]
+class _State(enum.Enum, shape=2):
     """What the end of the pipeline does: issues commands, waits for an answer, reports an end, or drops all words."""
 
     RUN = 0
@@ -193,7 +193,7 @@ class CentDecoder(wiring.Component):
         )
         size, results = Signal(WORD.widths["OPsize"], name="size"), Signal(range(isa.channels + 1), name="channels")
         buffer = Signal(range(max(2, isa.columns)), name="buffer_column")
-        faults: dict[DecodeError, Any] = {
+        faults = {
             code: Signal(name=f"fault_{code.name.lower()}")
             for code in DecodeError
             if code not in (DecodeError.NONE, DecodeError.ANSWER)
@@ -204,7 +204,7 @@ class CentDecoder(wiring.Component):
             """A field is at or above a limit; a limit that the field can't reach is never passed."""
             return field >= limit if limit < 1 << len(field) else Const(0)
 
-        used: dict[str, list] = {name: [] for name in WORD.widths}
+        used = {name: [] for name in WORD.widths}
         for name, instructions in _OPERANDS.items():
             used[instructions[0].by_name[name].field].append(has[name])
         stray = [
@@ -301,7 +301,7 @@ class CentDecoder(wiring.Component):
     def _places(self, word, buffer):
         """Operands of the command by place, from the fields of the word."""
         isa = self._config.isa
-        sources: dict = {}
+        sources = {}
         for one in INSTRUCTIONS.values():
             for operand in one.operands:
                 if operand.name != "OPsize":

@@ -125,7 +125,7 @@ class SlotEngine(Engine):
         #: Whether the command at hand may begin beside what this engine has under way; whether it owes results.
         self.settled, self.busy = Signal(), Signal()
         #: All engines of this kind, which this one asks too.
-        self.peers: tuple[SlotEngine, ...] = (self,)
+        self.peers = (self,)
         super().__init__(config, (op,))
 
     def elaborate(self, platform):
@@ -311,8 +311,7 @@ class CentPnm(Hub):
         A later command with ``overlap`` may rely on this. An engine of slots compares slots in any case. For any other
         engine ``overlap`` is taken away while results may be owed that count as done, so that slots are compared.
         """
-        port = self.command  # type: ignore[has-type]
-        self.command = port.signature.create()
+        port, self.command = self.command, self.command.signature.create()
         m = super().elaborate(platform)
         inner, self.command = self.command, port
         m.d.comb += [inner.payload.eq(port.payload), inner.valid.eq(port.valid), port.ready.eq(inner.ready)]

@@ -53,7 +53,6 @@ class Netlist:
     def __init__(self, module):
         self.inputs = {n: p["bits"] for n, p in module["ports"].items() if p["direction"] == "input"}
         self.outputs = {n: p["bits"] for n, p in module["ports"].items() if p["direction"] == "output"}
-        self.names: dict
         self.cells, self.driver, self.names = [], {}, {}
         for name, data in module["cells"].items():
             ways = data.get("port_directions") or _ways(data["connections"])
@@ -231,15 +230,14 @@ class Terms:
 
     def _weighted_sum(self, bits, weights, width):
         """The sum of ``bits[n] * 2**weights[n]``, modulo ``2**width``. It does not depend on the order of the bits."""
-        terms: dict
         total, terms = 0, {}
         for bit, weight in zip(bits, weights, strict=True):
             if bit == 1:
                 total += 1 << weight
             elif bit:
                 terms[bit] = terms.get(bit, 0) + (1 << weight)
-        kept = tuple(sorted((bit, value % (1 << width)) for bit, value in terms.items() if value % (1 << width)))
-        key = self.number("sum", width, total % (1 << width), kept)
+        terms = tuple(sorted((bit, value % (1 << width)) for bit, value in terms.items() if value % (1 << width)))
+        key = self.number("sum", width, total % (1 << width), terms)
         return [self.number("bit", key, "o", k) for k in range(width)]
 
     # Cones ------------------------------------------------------------------------------------------------------------

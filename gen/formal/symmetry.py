@@ -102,12 +102,12 @@ def prove_compressor(compress, columns, **options):
     found = terms.outputs(netlist)
     modulus = 1 << size
 
-    form: dict = {}
+    form = {}
     for k, column in enumerate(rows):
         for n in range(len(column)):
             _add(form, found[f"row_{n}_{k}"][0], 1 << k, modulus)
     form = _without_adders(terms, form, modulus)
-    wanted: dict = {}
+    wanted = {}
     for k, column in enumerate(columns):
         for n in range(len(column)):
             _add(wanted, terms.number("input", f"column_{k}", n), 1 << k, modulus)
@@ -128,7 +128,7 @@ def _add(form, term, value, modulus):
 def _without_adders(terms, form, modulus):
     """The same linear form, with inputs of adders in place of their outputs."""
     keys, half = terms.keys(), modulus >> 1
-    adders: list[tuple] = []  # sum, carry (0 if there is none), inputs
+    adders = []  # sum, carry (0 if there is none), inputs
     for total, key in enumerate(keys):
         if key[0] != "xor":
             continue
@@ -254,8 +254,6 @@ def prove_lane_order(function, operands, options=None, *, name=None, timeout_s=1
     module = sys.modules[function.__module__]
     facts = {"name": name or getattr(function, "__name__", "operator"), "lanes": count}
 
-    trees: dict
-    adders: dict
     trees, adders = {}, {}
     if hasattr(module, "compress") and hasattr(module, "add_rows"):
         with _recorded(module, trees, adders):

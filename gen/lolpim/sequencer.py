@@ -327,7 +327,7 @@ class LoopSequencer(wiring.Component):
     def _loops_that_begin(self, m, place):
         """Loops that begin at the line: a list of :class:`_Begin` by level. The loop word of level k is k - base."""
         levels, lines = self._config.nesting, self._config.lines
-        begin: list = []
+        begin = []
         around = lines  # end of the enclosing loop
         for k in range(levels):
             begin.append(self._loop_that_begins(m, k, place, begin, around))

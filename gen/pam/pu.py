@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """PAM's local-attention processing unit (PU): Q K^T, softmax and P V beside one memory bank."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -18,11 +18,14 @@ from .sequencer import TileSequencer, phase_layout
 from .softmax import SoftmaxUnit
 from .vector_unit import VectorUnit
 
-__all__ = ["Kind", "PamPu", "result_layout"]
+__all__ = ["Kind", "PamPu", "ScoringKind", "result_layout"]
 
 
-#: Content of a beat of the result stream. Only a unit whose steps may be scores alone sends scores.
-Kind = kinds(pam_partials.ScoringKind, 2)
+#: Content of a beat of the result stream.
+Kind = kinds(pam_partials.Kind, 2)
+
+#: The same of a unit whose steps may be scores alone.
+ScoringKind = kinds(pam_partials.ScoringKind, 2)
 
 
 def result_layout(config):
@@ -654,8 +657,9 @@ class PamPu(wiring.Component):
     def _results(self, m, tiles, outputs):
         """Send m, l and the chunks of O, tile by tile, and scores. Returns what of a tile leaves."""
         out, told = self.result, tiles.told
+        content = ScoringKind if self._config.scores else Kind
         from_bank = Signal()
-        query: Any = Signal(range(self._config.queries)) if self._several else 0
+        query = Signal(range(self._config.queries)) if self._several else 0
         number = [out.p.query.eq(query)] if self._several else []
         entry = self._entry(from_bank, query)
         with m.FSM() as fsm:
@@ -663,7 +667,7 @@ class PamPu(wiring.Component):
                 m.d.comb += [
                     out.valid.eq(told[from_bank]),
                     out.p.data.eq(tiles.maxima[entry]),
-                    out.p.kind.eq(Kind.MAXIMUM),
+                    out.p.kind.eq(content.MAXIMUM),
                     *number,
                 ]
                 sent = out.valid & out.ready
@@ -676,7 +680,7 @@ class PamPu(wiring.Component):
                             out.valid.eq(1),
                             outputs.o.ready.eq(out.ready),
                             out.p.data.eq(outputs.o.p.data),
-                            out.p.kind.eq(Kind.SCORE),
+                            out.p.kind.eq(content.SCORE),
                             out.p.last.eq(outputs.o.p.last),
                             out.p.final.eq(outputs.o.p.final),
                         ]
@@ -685,7 +689,7 @@ class PamPu(wiring.Component):
                 with m.If(sent):
                     m.next = "SUM"
             with m.State("SUM"):
-                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[entry]), out.p.kind.eq(Kind.SUM), *number]
+                m.d.comb += [out.valid.eq(1), out.p.data.eq(tiles.sums[entry]), out.p.kind.eq(content.SUM), *number]
                 with m.If(out.ready):
                     leaves = [told[from_bank].eq(0), tiles.occupied[from_bank].eq(0)]
                     if self._several:
@@ -702,7 +706,7 @@ class PamPu(wiring.Component):
                     out.valid.eq(outputs.o.valid),
                     outputs.o.ready.eq(out.ready),
                     out.p.data.eq(outputs.o.p.data),
-                    out.p.kind.eq(Kind.OUTPUT),
+                    out.p.kind.eq(content.OUTPUT),
                     out.p.last.eq(outputs.o.p.last),
                     out.p.final.eq(outputs.o.p.final),
                 ]
@@ -721,15 +725,15 @@ class PamPu(wiring.Component):
             m.d.sync += history.eq(Cat(event, history))
             return sum(history), history[-1]
 
-        histories: dict = {}
+        histories = {}
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)
         sum_comes = softmax.sum_valid & softmax.sum_last if self._several else softmax.sum_valid
         outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
-        last_score = tag.whole & (tag.all if self._several else tag.last)
+        content, last_score = Kind, tag.whole & (tag.all if self._several else tag.last)
         if config.scores:
-            last_score &= ~tag.alone
+            content, last_score = ScoringKind, last_score & ~tag.alone
             alone_flying, alone_lands = flying(
                 beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY, "alone_flying"
             )
@@ -760,7 +764,7 @@ class PamPu(wiring.Component):
                 "PamPu: a query beat that is read is there",
             ),
             Assert(
-                ~(out.valid & (out.p.kind == Kind.SUM)) | tiles.told[leaving.bank],
+                ~(out.valid & (out.p.kind == content.SUM)) | tiles.told[leaving.bank],
                 "PamPu: the sum that leaves is that of the maximum",
             ),
         ]

@@ -161,7 +161,7 @@ class _Tokens(NamedTuple):
 
     group: list
     bank: list
-    index: list  # type: ignore[assignment]
+    index: list
     ref: list
     pending: list
     older: list

@@ -250,8 +250,7 @@ class VectorUnit(wiring.Component):
         else:
             data_1 = register(m, self.data, "data_1")
 
-        operands: tuple[list, ...] = ([], [], [], [], [], [])
-        a_2, b_2, exponents_2, signs_2, infs_2, nans_2 = operands
+        a_2, b_2, exponents_2, signs_2, infs_2, nans_2 = [], [], [], [], [], []
         p_operand = unpack(m, self.probability, io, "probability")
         for lane in range(lanes):
             q = unpack(m, self.query.word_select(lane, io.width), io, f"query_{lane}")
@@ -325,8 +324,7 @@ class VectorUnit(wiring.Component):
         grown, score_grown_4, score_shift_4 = self._score_exponent(m, products, start, shape)
         lane_most = self._lane.exponent_max
         query = self._query_of(products.slot)
-        shifts: tuple[list, ...] = ([], [], [])
-        term_shifts_4, lane_shifts_4, lane_grown_4 = shifts
+        term_shifts_4, lane_shifts_4, lane_grown_4 = [], [], []
         for lane, exponent in enumerate(products.exponents):
             kept = _chosen(
                 [

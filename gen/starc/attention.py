@@ -9,7 +9,7 @@ from ..blocks.broadcast import link
 from ..blocks.ports import members
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO
-from ..pam.pu import Kind, PamPu
+from ..pam.pu import PamPu, ScoringKind
 from .select import StarcSelect
 
 __all__ = ["StarcAttention"]
@@ -80,7 +80,7 @@ class StarcAttention(wiring.Component):
         result, cluster = unit.result, select.cluster
         score, selects = Signal(), Signal()
         m.d.comb += [
-            score.eq(result.valid & (result.p.kind == Kind.SCORE)),
+            score.eq(result.valid & (result.p.kind == ScoringKind.SCORE)),
             selects.eq(score & places.o.payload),
             cluster.valid.eq(selects & self.size.valid),
             cluster.p.score.eq(result.p.data),

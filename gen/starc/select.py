@@ -16,7 +16,7 @@ __all__ = ["StarcSelect"]
 RUNS = 4
 
 
-class _State(enum.Enum, shape=4):  # type: ignore[call-arg]
+class _State(enum.Enum, shape=4):
     IDLE = 0  # waits for a command
     FILL = 1  # takes clusters
     SETTLE = 2  # the last cluster enters the list or the counters

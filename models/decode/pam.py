@@ -29,7 +29,7 @@ from ..pam.merging import merge_lists
 from ..pam.placement import KvTable, TierShape
 from ..pam.ru import Partial, Reduced
 from ..systems import load_system
-from ..systems.pam import TieredPimSystem
+from ..systems.capabilities import PlacesTokens
 from .backend import Backend, Place, UnitBackend
 
 __all__ = ["TIERS", "PamBackend", "Tier", "make"]
@@ -90,7 +90,7 @@ class PamBackend(UnitBackend):
         for tier in self.tiers:
             tier.slice.processing.check_head_dim(model.shape.head_dim)
         system = load_system("pam")
-        assert isinstance(system, TieredPimSystem)
+        assert isinstance(system, PlacesTokens)
         self.file, self.ratios = system.pim, system.ratios(model.shape)
         shares = sum(tier.share for tier in self.tiers)
         shapes = [

@@ -14,7 +14,7 @@ from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
-from .system import Assumption, StepCost, System
+from .system import Assumption, Bound, StepCost, System
 
 if TYPE_CHECKING:
     from .units import MeasuredUnit
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "NOT_MODELLED",
     "Assumption",
+    "Bound",
     "Capacity",
     "Cost",
     "Evaluation",

@@ -25,7 +25,7 @@ from .gpu_serving import GridServed
 from .overlap import NearMemory
 from .platform import GpuPlatform, MicroBatch
 from .reads import access_pj
-from .results import Cost, RecordSource
+from .results import Cost
 from .system import GIB, Assumption, Details, StepCost
 
 __all__ = ["AttAccSystem", "LayerWork", "Selected", "work_values"]
@@ -261,8 +261,8 @@ class AttAccSystem(GpuPlatform):
         link = self.pim.transfers
         return 0.0 if link is None else tokens * self.kv_token_bytes(model) / (link.both_ways_gb_s * 1e9 / 2)
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
-        return GridServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GridServed:
+        return GridServed(self, model)
 
     # Result ----------------------------------------------------------------------------------------------------------
 

@@ -18,7 +18,7 @@ from .description import Description
 from .gpu_serving import GpuServed
 from .links import LinkTree, Transfer
 from .platform import GpuPlatform, MicroBatch
-from .results import Capacity, Cost, RecordSource
+from .results import Capacity, Cost
 from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
 
 __all__ = ["OffloadSystem"]
@@ -137,8 +137,8 @@ class OffloadSystem(GpuPlatform):
         own = sum(float(np.max(cost.time_s)) for cost in costs.values())
         return (own, self.pp * max(self.stages(model)) * fetch) if self.offload.overlap else (own + fetch, 0.0)
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
-        return OffloadServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GpuServed:
+        return OffloadServed(self, model)
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         micro = MicroBatch(cost.micro_batch, batch)

@@ -19,14 +19,14 @@ moves. Each of these moves improves something, and the time of a step limits the
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
 from ...constraints.systems import Ratios, RatioTable
 from ..llm import ModelShape
-from .pam import Node, TieredPimSystem
+from .capabilities import Calibration, PlacesTokens
 from .results import RecordSource
 
 __all__ = ["Calibration", "calibrate", "table_text"]
@@ -37,35 +37,8 @@ LOW, HIGH = 1.0, 1e6
 SLOW_SHARE = 0.5
 
 
-@dataclass(frozen=True)
-class Calibration:
-    """Result of a calibration.
-
-    Attributes
-    ----------
-    x, y : :class:`float`
-    tier_us : mapping
-        Time of a layer's attention by tier at these ratios, in microseconds.
-    rounds : :class:`int`
-        Number of the round whose ratios these are, counted from 1.
-    equal : :class:`bool`
-        Whether the slowest tier takes at most a tenth longer than the fastest.
-    sorted : :class:`bool`
-        Whether the tokens are sorted by importance at these ratios, so that no higher ratios make a tier faster.
-    conditions : :class:`str`
-    """
-
-    x: float
-    y: float
-    tier_us: dict[str, float]
-    rounds: int
-    equal: bool
-    conditions: str
-    sorted: bool = False
-
-
 def calibrate(
-    system: TieredPimSystem,
+    system: Any,
     model: ModelShape,
     records: RecordSource,
     *,
@@ -82,11 +55,11 @@ def calibrate(
     :exc:`MissingRecord`
         If a measurement is missing.
     """
-    if not isinstance(system, TieredPimSystem) or not system.pim.features.kv_scheduling:
+    if not isinstance(system, PlacesTokens) or not system.pim.features.kv_scheduling:
         raise ConfigError(f"{system.name} moves no tokens between tiers: there is nothing to calibrate")
     if context < 1 or rounds < 1:
         raise ConfigError(f"context and rounds must be at least 1, not {min(context, rounds)}")
-    system.prepare(model, records, False)
+    system = system.bind(model, records).system
     shapes = system.tier_shapes(model)
     names = [shape.name for shape in shapes]
     tokens = int((1 + SLOW_SHARE) * (shapes[0].capacity + shapes[1].capacity))
@@ -97,7 +70,7 @@ def calibrate(
     best: tuple[float, float, dict[str, float], int, bool] | None = None
     for number in range(1, rounds + 1):
         x, y = whole * quotient / (1 + quotient), whole / (1 + quotient)
-        node = Node(system, model, np.full(batch, context, np.int64), 1)
+        node = system.node(model, np.full(batch, context, np.int64), 1)
         node.table.schedule(x, y, node.table.tokens)
         reached = _reached(node)
         beyond = sum(reached) < 0.999 * (x + y), reached[0] * y < 0.999 * reached[1] * x
@@ -129,7 +102,7 @@ def calibrate(
     )
 
 
-def _reached(node: Node) -> tuple[float, float]:
+def _reached(node: Any) -> tuple[float, float]:
     """Mean importance of a token in the first two tiers over a token in the last one."""
     table = node.table
     tier, importance = table.tier[: table.size], table.importance[: table.size]

@@ -56,6 +56,7 @@ from ..cost import (
 )
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
+from ..memory.key import memory_cache
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
 from ..program import Program
 from ..program.nodes import Command, Loop, Node
@@ -162,7 +163,7 @@ def lines(program: Program) -> int:
     return sum(_lines((node,)) for node in program.body) + 1
 
 
-@lru_cache(maxsize=8)
+@memory_cache(maxsize=8)
 def _front_end(memory: Memory, quirks: bool, refresh: bool) -> StandbyFrontEnd:
     """The front end whose known parts all systems with the same memory share."""
     return StandbyFrontEnd(memory, quirks="aim-simulator" if quirks else None, refresh=refresh)
@@ -301,6 +302,11 @@ class CentSystem(System):
     @property
     def devices(self) -> int:
         return self.spec.device.count
+
+    def unbound(self) -> Self:
+        own = type(self)(self.description, self.rules)
+        own.selected = self.selected
+        return own
 
     def with_rules(self, rules: Rules) -> Self:
         """The same system with other rules, for the table of causes. It has this one's measurements."""
@@ -628,10 +634,7 @@ class CentSystem(System):
 
         return StepCost(over(parts), over(energy), 1)
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> CentServed:
-        self.check(model)
-        self.check_weights(model)
-        self.prepare(model, records, refresh)
+    def serving(self, model: ModelShape) -> CentServed:
         return CentServed(self, model)
 
     # Room ------------------------------------------------------------------------------------------------------------

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Self
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -15,6 +16,9 @@ from .platform import GpuPlatform, MicroBatch
 from .results import Cost, RecordSource
 from .roofline import Roofline
 from .system import GIB, Assumption
+
+if TYPE_CHECKING:
+    from .gpu_reference import Run
 
 __all__ = ["GpuCpuSystem", "GpuSystem"]
 
@@ -32,8 +36,16 @@ class GpuSystem(GpuPlatform):
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
         return self.changed({"gpu.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1})
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
-        return GpuServed(self, model, records, refresh)
+    def compare_runs(
+        self, runs: Sequence[Run], records: RecordSource, progress: Callable[[str], None] = lambda text: None
+    ) -> list[dict[str, Any]]:
+        """See :func:`bankside.models.systems.gpu_reference.compare_runs`."""
+        from .gpu_reference import compare_runs
+
+        return compare_runs(self, runs, records, progress)
+
+    def serving(self, model: ModelShape) -> GpuServed:
+        return GpuServed(self, model)
 
 
 class GpuCpuSystem(GpuPlatform):
@@ -86,8 +98,8 @@ class GpuCpuSystem(GpuPlatform):
     def kv_write_seconds(self, model: ModelShape, tokens: int) -> float:
         return float(self._moved(tokens * self.kv_token_bytes(model)).time_s)
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
-        return GridServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GridServed:
+        return GridServed(self, model)
 
     def assumptions(self) -> dict[str, Assumption]:
         return super().assumptions() | {

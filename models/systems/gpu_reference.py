@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
 
@@ -23,7 +23,7 @@ from pydantic import ConfigDict, Field
 from ...constraints.core.document import Strict, parse, read_text, validate
 from ...constraints.core.errors import ConfigError
 from ..llm import load_model
-from .gpu import GpuSystem
+from .platform import GpuPlatform
 from .results import RecordSource
 
 __all__ = ["OUTPUT", "PROMPT", "RULES", "Run", "compare_runs", "read_runs"]
@@ -89,7 +89,7 @@ def _model(name: str) -> str:
 
 
 def compare_runs(
-    system: GpuSystem, runs: list[Run], records: RecordSource, progress: Callable[[str], None] = lambda text: None
+    system: GpuPlatform, runs: Sequence[Run], records: RecordSource, progress: Callable[[str], None] = lambda text: None
 ) -> list[dict[str, Any]]:
     """A row for each run. For each rule it has the seconds of the kernels, their share of the measured time, and the
     milliseconds of host time a step. A run that a rule has no time for says why."""
@@ -110,7 +110,7 @@ def compare_runs(
     return rows
 
 
-def _kernels(system: GpuSystem, run: Run, rule: str, records: RecordSource) -> Mapping[str, Any]:
+def _kernels(system: GpuPlatform, run: Run, rule: str, records: RecordSource) -> Mapping[str, Any]:
     model, batch = load_model(run.model), run.batch
     out: dict[str, Any] = dict.fromkeys(("prefill_s", "decode_s", "share_of_measured", "host_ms_per_step", "why"))
     try:
@@ -118,7 +118,7 @@ def _kernels(system: GpuSystem, run: Run, rule: str, records: RecordSource) -> M
             {"gpu.rule": rule, "gpu.count": run.gpus, "parallelism.tensor": run.gpus, "parallelism.pipeline": 1}
         )
         one.check_fits(model, PROMPT, batch, OUTPUT)
-        served = one.served(model, records)
+        served: Any = one.served(model, records)
         prefill_s = served.prefill_seconds(np.full(batch, PROMPT), np.zeros(batch, np.int64))
         decode_s = float(served.decode_run(np.full(batch, PROMPT + 1), OUTPUT - 1).sum())
     except ConfigError as error:

@@ -21,7 +21,6 @@ import numpy as np
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
 from .latency import GridLatency, bracket
 from .platform import GpuPlatform, MicroBatch
-from .results import RecordSource
 
 __all__ = ["GpuServed", "GridServed"]
 
@@ -47,15 +46,11 @@ class GpuServed:
         See :class:`ServedSystem`.
     """
 
-    def __init__(self, system: GpuPlatform, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        # First what needs no measurement
-        system.check(model)
-        system.check_weights(model)
+    def __init__(self, system: GpuPlatform, model: ModelShape) -> None:
         self.system, self.model, self.name = system, model, system.name
         self.pp, self.stages = system.pp, system.stages(model)
         self.kv_window, self.kv_tiers = model.sliding_window, system.kv_tiers_tokens(model)
         self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
-        system.prepare(model, records, refresh)
         self._body_memo: dict[int, np.ndarray] = {}
         self._head_memo: dict[int, float] = {}
         self._prefill_memo: dict[tuple[int, int, int], float] = {}
@@ -307,8 +302,8 @@ class GridServed(GpuServed):
     An iteration that decodes and prefills takes the sum of both times.
     """
 
-    def __init__(self, system: GpuPlatform, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        super().__init__(system, model, records, refresh)
+    def __init__(self, system: GpuPlatform, model: ModelShape) -> None:
+        super().__init__(system, model)
         self.latency = GridLatency(system, model)
         self._extra_memo: dict[int, float] = {0: 0.0}
         self._grid_memo: dict[tuple[int, int], dict[str, float]] = {}

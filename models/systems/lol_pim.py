@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 
@@ -40,6 +40,9 @@ from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
 from .units import DispatcherFigures, HubFigures, MeasuredUnit, clock_hz
+
+if TYPE_CHECKING:
+    from ..lolpim.compiler import Compiled
 
 __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 
@@ -438,6 +441,22 @@ class LolPimSystem(System):
             )
         model.ffn_share(self.tp)
         self._whole_heads(model)
+
+    def compile(self, model: ModelShape, tokens: int, operator: str | None = None) -> Compiled:
+        """Program of a layer for one request of ``tokens`` tokens; ``operator`` names one of its operators."""
+        from ..lolpim.compiler import compile_model
+
+        return compile_model(self, model, tokens, operator)
+
+    def lazily_allotted(self) -> bool:
+        """Whether rows are allotted while a program runs."""
+        return self.spec.features.lazy_allocation
+
+    def dispatching(self) -> dpa_dispatcher.DpaDispatcherConfig | None:
+        """The dispatcher that takes the words of a program; None where heads have a channel each."""
+        if self.unit.partition != "token":
+            return None
+        return dpa_dispatcher.PRESETS[self.spec.dispatcher.preset]
 
     def sharing(self, model: ModelShape) -> int:
         """Modules that share an attention head."""
@@ -864,17 +883,14 @@ class LolPimSystem(System):
 
     # Serving ---------------------------------------------------------------------------------------------------------
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> LolPimServed:
-        return LolPimServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> LolPimServed:
+        return LolPimServed(self, model)
 
 
 class LolPimServed:
     """A system of modules as the serving engine sees it. A prompt goes through the modules token by token."""
 
-    def __init__(self, system: LolPimSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        system.check(model)
-        system.check_fits(model, 1, 1)
-        system.prepare(model, records, refresh)
+    def __init__(self, system: LolPimSystem, model: ModelShape) -> None:
         self.system, self.model, self.name = system, model, system.name
         self.kv_window = model.sliding_window
         self.kv_block_tokens = system.kv_block_tokens(model)
@@ -959,10 +975,10 @@ class LolPimHybridSystem(GpuPlatform):
             "module_transfer": Cost(count / (self.pim.module.interface_gb_s * 1e9)),
         }
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+    def serving(self, model: ModelShape) -> GpuServed:
         if self.pipelining != "none":
-            return GridServed(self, model, records, refresh)
-        return HybridServed(self, model, records, refresh)
+            return GridServed(self, model)
+        return HybridServed(self, model)
 
     def kv_fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
         requests, heads, _ = self.share(model, batch)
@@ -1054,8 +1070,8 @@ class HybridServed(GpuServed):
 
     system: LolPimHybridSystem
 
-    def __init__(self, system: LolPimHybridSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        super().__init__(system, model, records, refresh)
+    def __init__(self, system: LolPimHybridSystem, model: ModelShape) -> None:
+        super().__init__(system, model)
         self._known: dict[tuple[int, int], float] = {}
         self._energies: dict[tuple[int, int], dict[str, float]] = {}
 

@@ -9,7 +9,7 @@ the formulas.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,7 +33,7 @@ from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
 from ..pam.placement import KvTable, Moves, TierShape
 from ..pam.program import mac_interval
-from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
+from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource, fit
 from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycles, page_cycles, together
 from .description import Description
 from .gpu_serving import GridServed
@@ -47,6 +47,7 @@ from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, Red
 
 if TYPE_CHECKING:
     from ..sparse.recorded import StepSelection
+    from .calibration import Calibration
 
 __all__ = ["Node", "Step", "TieredPimSystem", "TierTimes"]
 
@@ -312,6 +313,29 @@ class TieredPimSystem(GpuPlatform):
                 raise ConfigError(f"{self.name}: sparsity.locality: {nearest('locality', chosen.locality, known)}")
             spread, keep = known[chosen.locality].spread, known[chosen.locality].keep
         return SyntheticSource(Locality(chosen.compression, spread, keep, chosen.sink, chosen.recent))
+
+    def node(self, model: ModelShape, contexts: np.ndarray, growth: int = 8) -> Node:
+        """The state of a batch whose requests have ``contexts`` tokens, with room for ``growth`` steps."""
+        return Node(self, model, contexts, growth)
+
+    def calibrate(
+        self,
+        model: ModelShape,
+        records: RecordSource,
+        *,
+        context: int = 738,
+        rounds: int = 10,
+        progress: Callable[[str], None] = lambda text: None,
+    ) -> Calibration:
+        """See :func:`bankside.models.systems.calibration.calibrate`."""
+        from .calibration import calibrate
+
+        return calibrate(self, model, records, context=context, rounds=rounds, progress=progress)
+
+    def fit_activations(self, trace: str) -> Locality:
+        """Parameters of the synthetic source that reproduces a trace. The system's file has the tokens that are always
+        active."""
+        return fit(trace, sink=self.pim.sparsity.sink, recent=self.pim.sparsity.recent)
 
     def _chosen(self) -> SparsitySource:
         """Activations of a method on the keys of a capture."""
@@ -1028,8 +1052,8 @@ class TieredPimSystem(GpuPlatform):
             "hidden_percent": 100 * min(slowest.reduce_s, slowest.local_s) / whole if whole else 0.0,
         }
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GridServed:
-        return GridServed(self, model, records, refresh)
+    def serving(self, model: ModelShape) -> GridServed:
+        return GridServed(self, model)
 
     def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
         """The tiers work at the same time, each on tracks of its own below attention."""

@@ -12,7 +12,6 @@ follow each other. The K of the next pass hides the softmax of the pass before.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,6 +28,7 @@ from ...constraints.systems import PamHbmSystemSpec
 from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..memory import time_program
+from ..memory.key import memory_cache
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
 from ..program import Program
 from .description import Description
@@ -75,7 +75,7 @@ class _Pass:
     energy_pj: float
 
 
-@lru_cache(maxsize=8192)
+@memory_cache(maxsize=8192)
 def _attention(
     config: PamPuConfig,
     memory: Memory,
@@ -96,7 +96,7 @@ def _attention(
     return _Pass(timing.cycles, timing.commands.get(MAC, 0), timing.energy_pj["total"])
 
 
-@lru_cache(maxsize=8192)
+@memory_cache(maxsize=8192)
 def _append(config: PamPuConfig, memory: Memory, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
     rows = region_rows(config, memory, token + 1, head_dim)
     one = append_program(config, memory, token, head_dim, bank=dict.fromkeys(memory.levels, 0), value_row=rows)
@@ -258,10 +258,10 @@ class PamHbmSystem(GpuPlatform):
     def kv_block_tokens(self, model: ModelShape) -> int:
         return self.memory.banks * self.unit.tile_tokens
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> GpuServed:
+    def serving(self, model: ModelShape) -> GpuServed:
         if self.pipelining != "none":
-            return GridServed(self, model, records, refresh)
-        return PamHbmServed(self, model, records, refresh)
+            return GridServed(self, model)
+        return PamHbmServed(self, model)
 
     # Result ------------------------------------------------------------------------------------------------------
 
@@ -424,8 +424,8 @@ class PamHbmServed(GpuServed):
 
     system: PamHbmSystem
 
-    def __init__(self, system: PamHbmSystem, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        super().__init__(system, model, records, refresh)
+    def __init__(self, system: PamHbmSystem, model: ModelShape) -> None:
+        super().__init__(system, model)
         self._tables: dict[tuple[int, int], np.ndarray] = {}
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:

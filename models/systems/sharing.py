@@ -148,7 +148,7 @@ def sharing(
             loaded[design.name, limit] = made
             for model in models:
                 try:
-                    made.prepare(model, records, False)
+                    made.bind(model, records)
                 except MissingRecord as error:
                     missing += error.needs
     if missing:
@@ -161,8 +161,7 @@ def sharing(
             out.append(_row("GPU", base, model, contexts, batch, True))
         for (name, limit), made in loaded.items():
             tell(f"{model.name}: design {name}, power limit {'on' if limit else 'off'}")
-            made.prepare(model, records, False)
-            out.append(_row(name, made, model, contexts, batch, limit))
+            out.append(_row(name, made.bind(model, records).system, model, contexts, batch, limit))
     return out
 
 

@@ -23,7 +23,7 @@ from .description import Description
 from .links import HOST, LinkTree, Transfer, by_name
 from .measured import MeasuredGpu
 from .platform import GpuPlatform, MicroBatch
-from .results import Capacity, Cost, RecordSource
+from .results import Capacity, Cost
 from .roofline import Roofline
 from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
 
@@ -271,11 +271,11 @@ class StoragePlatform(GpuPlatform):
 
     # Results ---------------------------------------------------------------------------------------------------------
 
-    def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> StorageServed:
-        self.check(model)
-        self.check_fits(model, 1, 1)
-        self.prepare(model, records, refresh)
+    def serving(self, model: ModelShape) -> StorageServed:
         return StorageServed(self, model)
+
+    def check_weights(self, model: ModelShape) -> None:
+        self.check_fits(model, 1, 1)
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         steps = len(cost.total_s)

@@ -1,7 +1,8 @@
 """The base of every system: room for keys and values, splits of a model, cost of a step by component, and assumptions.
 
 A kind of system is a subclass of :class:`System` that an entry point of the group ``bankside.systems`` names. Its name
-is the ``kind`` in the system's YAML file.
+is the ``kind`` in the system's YAML file. :meth:`System.bind` looks up the measurements for a model; the :class:`Bound`
+that it returns has the steps.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol, Self, runtime_checkable
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar, runtime_checkable
 
 import numpy as np
 
@@ -26,7 +27,7 @@ from .timeline import MAX_SPANS, Span, StepTimeline
 if TYPE_CHECKING:
     from ..sparse.recorded import StepSelection
 
-__all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Details", "ServedSystem", "StepCost", "System", "largest"]
+__all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Bound", "Details", "ServedSystem", "StepCost", "System", "largest"]
 
 GIB = 1 << 30
 
@@ -35,6 +36,9 @@ BLOCK_TOKENS = 16
 
 #: Output tokens are evaluated one by one, as one array.
 MAX_OUTPUT_TOKENS = 1 << 20
+
+#: Bound systems that a system keeps, the latest ones.
+MAX_BOUND = 8
 
 
 #: Parts of a step before its layers, and behind them. All other parts belong to layers.
@@ -141,6 +145,18 @@ class _Nothing:
         return None
 
 
+class _Noting:
+    """A source that keeps what was found in another."""
+
+    def __init__(self, records: RecordSource) -> None:
+        self.records = records
+        self.found: dict[Measurement, Record | None] = {}
+
+    def find(self, measurement: Measurement) -> Record | None:
+        self.found[measurement] = record = self.records.find(measurement)
+        return record
+
+
 class System(ABC):
     """A system that decodes with a language model split over its devices.
 
@@ -190,6 +206,7 @@ class System(ABC):
     def __init__(self, description: Description[Any]) -> None:
         self.description = description
         self.name = description.name
+        self._bound: dict[Any, tuple[Bound[Any], Mapping[Measurement, Record | None]]] = {}
 
     # Splits --------------------------------------------------------------------------------------------------------------
 
@@ -278,9 +295,45 @@ class System(ABC):
 
     # Measurements --------------------------------------------------------------------------------------------------------
 
+    def bind(self, model: ModelShape, records: RecordSource, *, refresh: bool = False) -> Bound[Self]:
+        """This system with ``model`` and its measurements from ``records``. It never changes; a system that is bound
+        again to the same measurements gives the same object.
+
+        Parameters
+        ----------
+        refresh : :class:`bool`
+            Whether the timing of near-bank work includes DRAM refresh.
+
+        Raises
+        ------
+        :exc:`MissingRecord`
+            If a measurement has not been made.
+        :exc:`ConfigError`
+            If the model can't be split as the system says, or the units do not take its number format.
+        """
+        self.check(model)
+        key = (model, refresh, self.selected)
+        known, found = self._bound.get(key, (None, {}))
+        if known is not None and all(records.find(need) == record for need, record in found.items()):
+            return known
+        own, source = self.unbound(), _Noting(records)
+        own.prepare(model, source, refresh)
+        vars(own)["prepare"] = _refuse
+        if len(self._bound) >= MAX_BOUND:
+            self._bound.pop(next(iter(self._bound)))
+        bound = Bound(own, model, refresh)
+        self._bound[key] = bound, source.found
+        return bound
+
+    def unbound(self) -> Self:
+        """A copy without measurements."""
+        own = type(self)(self.description)
+        own.selected = self.selected
+        return own
+
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:  # noqa: B027 - most need nothing
-        """Look up the measurements on which figures for ``model`` rest. ``refresh``: whether the timing of near-bank
-        work includes DRAM refresh.
+        """Take the measurements on which figures for ``model`` rest. A kind of system with units defines it;
+        :meth:`bind` calls it. ``refresh``: whether the timing of near-bank work includes DRAM refresh.
 
         Raises
         ------
@@ -293,14 +346,14 @@ class System(ABC):
     def needs(self, model: ModelShape) -> tuple[Any, ...]:
         """Measurements without which figures for ``model`` are missing, as in :attr:`MissingRecord.needs`."""
         try:
-            self.changed({}).prepare(model, _Nothing(), False)
+            self.unbound().prepare(model, _Nothing(), False)
         except MissingRecord as missing:
             return missing.needs
         return ()
 
     @property
     def records(self) -> list[Record]:
-        """Measurements on which figures rest, after :meth:`prepare`."""
+        """Measurements on which figures rest, of a system that is bound."""
         return []
 
     @property
@@ -319,6 +372,10 @@ class System(ABC):
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
         """The capacity, if the weights and a batch fit. Otherwise a :exc:`ConfigError` says how much is missing."""
 
+    def check_weights(self, model: ModelShape) -> None:
+        """Raise :exc:`ConfigError` unless the weights and a request fit."""
+        self.check_fits(model, 1, 1)
+
     def kv_block_tokens(self, model: ModelShape) -> int:
         """Tokens of a request's keys and values that are allotted together."""
         return BLOCK_TOKENS
@@ -332,9 +389,12 @@ class System(ABC):
     @abstractmethod
     def decode_step(self, model: ModelShape, batch: int, contexts: np.ndarray) -> StepCost:
         """Cost of a decode step of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``.
-        Contexts are ascending whole numbers. :meth:`prepare` comes first."""
+        Contexts are ascending whole numbers. :meth:`Bound.step` calls it."""
 
     @abstractmethod
+    def serving(self, model: ModelShape) -> ServedSystem:
+        """An instance for the serving engine. :meth:`Bound.serve` calls it."""
+
     def served(self, model: ModelShape, records: RecordSource, refresh: bool = False) -> ServedSystem:
         """An instance for the serving engine, whose requests have contexts of their own.
 
@@ -345,6 +405,10 @@ class System(ABC):
         :exc:`MissingRecord`
             If a measurement is missing.
         """
+        # First what needs no measurement
+        self.check(model)
+        self.check_weights(model)
+        return self.bind(model, records, refresh=refresh).serve()
 
     # Results -------------------------------------------------------------------------------------------------------------
 
@@ -358,7 +422,7 @@ class System(ABC):
         return Details()
 
     def timeline(self, model: ModelShape, *, context: int, batch: int) -> StepTimeline:
-        """Spans of one decode step; :meth:`prepare` comes first.
+        """Spans of one decode step. :meth:`Bound.timeline` calls it.
 
         The parts of :meth:`decode_step` follow each other, in their order. A part of the layers has the same time in each.
         """
@@ -408,6 +472,12 @@ class System(ABC):
         refresh: bool = False,
     ) -> Evaluation:
         """See :func:`bankside.models.systems.evaluate`."""
+        # Before anything is looked up: a model that can't be split or does not fit needs no measurement.
+        capacity = self._room(model, context, batch, output_tokens)
+        return self.bind(model, records, refresh=refresh)._evaluated(context, batch, output_tokens, capacity)
+
+    def _room(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+        """The capacity, if the load is one and fits."""
         for what, value, most in (
             ("context", context, self.longest),
             ("batch", batch, 1 << 24),
@@ -415,24 +485,95 @@ class System(ABC):
         ):
             if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or not 1 <= value <= most:
                 raise ConfigError(f"{what} must be a whole number in 1..{most}, not {value!r}")
-        # Before anything is looked up: a model that can't be split or does not fit needs no measurement.
         self.check(model)
-        capacity = self.check_fits(model, context, batch, output_tokens)
-        self.prepare(model, records, refresh)
+        return self.check_fits(model, context, batch, output_tokens)
+
+
+Kind = TypeVar("Kind", bound=System)
+
+
+@dataclass(frozen=True, eq=False)
+class Bound(Generic[Kind]):
+    """A system with a language model and all measurements on which its figures rest. :meth:`System.bind` makes it.
+
+    Attributes
+    ----------
+    system : :class:`System`
+        A copy that nothing else has; it takes no other measurements.
+    model : :class:`ModelShape`
+    refresh : :class:`bool`
+        Whether the timing of near-bank work includes DRAM refresh.
+    """
+
+    system: Kind
+    model: ModelShape
+    refresh: bool = False
+
+    @property
+    def records(self) -> list[Record]:
+        """Measurements on which figures rest."""
+        return self.system.records
+
+    @property
+    def sources(self) -> dict[str, dict[str, str]]:
+        """Names of the records on which figures rest, with the tools that made each."""
+        return self.system.sources
+
+    def capacity(self, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        """See :meth:`System.capacity`."""
+        return self.system.capacity(self.model, context, batch, output_tokens)
+
+    def step(self, batch: int, contexts: np.ndarray) -> StepCost:
+        """Cost of a decode step of ``batch`` requests that attend to ``contexts[i]`` tokens each, for every ``i``.
+        Contexts are ascending whole numbers."""
+        return self.system.decode_step(self.model, batch, np.asarray(contexts))
+
+    def serve(self) -> ServedSystem:
+        """An instance for the serving engine, whose requests have contexts of their own.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the weights do not fit.
+        """
+        self.system.check_weights(self.model)
+        return self.system.serving(self.model)
+
+    def timeline(self, *, context: int, batch: int) -> StepTimeline:
+        """Spans of one decode step."""
+        return self.system.timeline(self.model, context=context, batch=batch)
+
+    def details(self, batch: int, context: int, cost: StepCost) -> Details:
+        """Results beyond the ``cost`` of decoding ``batch`` requests from ``context`` tokens on."""
+        return self.system.details(self.model, batch, context, cost)
+
+    def evaluate(self, *, context: int, batch: int, output_tokens: int = 1) -> Evaluation:
+        """Cost of decoding ``output_tokens`` tokens for each of ``batch`` requests that begin at ``context`` tokens.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If a number is out of range, or the batch does not fit.
+        """
+        capacity = self.system._room(self.model, context, batch, output_tokens)
+        return self._evaluated(context, batch, output_tokens, capacity)
+
+    def _evaluated(self, context: int, batch: int, output_tokens: int, capacity: Capacity) -> Evaluation:
+        system, model = self.system, self.model
         last = context + output_tokens - 1
         contexts = np.arange(context, last + 1, dtype=np.int64)
-        cost = self.decode_step(model, batch, contexts)
+        cost = self.step(batch, contexts)
         tpot_s = float(cost.total_s.mean())
         energy: dict[str, float | str] = {name: float(pj.mean()) * 1e-9 / batch for name, pj in cost.energy_pj.items()}
         total = sum(float(value) for value in energy.values())
-        details = self.details(model, batch, context, cost)
+        details = self.details(batch, context, cost)
         notes = list(details.notes)
         if last > model.max_context:
             notes.insert(0, f"context {last} exceeds the {model.max_context} positions that {model.name} was made for")
         if model.sliding_window is not None and context > model.sliding_window:
             notes.insert(0, f"attention reads the last {model.sliding_window} tokens only (sliding window)")
         return Evaluation(
-            system=self.name,
+            system=system.name,
             model=model.name,
             context=context,
             batch=batch,
@@ -441,20 +582,25 @@ class System(ABC):
             throughput_tok_s=batch / tpot_s,
             energy_mj_per_token=total,
             breakdown_ms={name: float(seconds.mean()) * 1e3 for name, seconds in cost.seconds.items()},
-            energy_breakdown_mj=energy | dict.fromkeys(self.not_modelled, NOT_MODELLED),
+            energy_breakdown_mj=energy | dict.fromkeys(system.not_modelled, NOT_MODELLED),
             capacity=capacity,
-            parallelism={"tensor": self.tp, "pipeline": len(self.stages(model)), "micro_batch": cost.micro_batch},
+            parallelism={"tensor": system.tp, "pipeline": len(system.stages(model)), "micro_batch": cost.micro_batch},
             area=details.area,
             unit=details.unit,
             attention=details.attention,
             records=list(self.sources),
             tools=self.sources,
             notes=notes,
-            assumptions=[one.meaning for one in self.assumptions().values()],
-            utilisation_percent=self.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
-            gpu_rule=self.gpu_rule,
+            assumptions=[one.meaning for one in system.assumptions().values()],
+            utilisation_percent=system.utilisation_percent(model, batch / tpot_s, float(contexts.mean())),
+            gpu_rule=system.gpu_rule,
             more=dict(details.more),
         )
+
+
+def _refuse(*_: Any) -> NoReturn:
+    """Stands in place of :meth:`System.prepare` in a system that is bound."""
+    raise ConfigError("a bound system keeps its measurements: bind the system that it was made from")
 
 
 def in_turn(seconds: Mapping[str, float]) -> list[Span]:

@@ -62,6 +62,7 @@ Missing = list[Measurement]
 
 Config = TypeVar("Config", bound=UnitConfig)
 Figures = TypeVar("Figures", bound=SimResult)
+Measured = TypeVar("Measured")
 
 
 class Synthesis(SynthResults):
@@ -193,15 +194,33 @@ class MeasuredUnit(Generic[Config, Figures]):
 
     @property
     def figures(self) -> Figures:
-        """The co-simulation, after :meth:`look_up`."""
-        assert self.sim is not None, "look_up() comes first"
-        return self.sim
+        """The co-simulation.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            Before :meth:`look_up`, which :meth:`System.bind` does.
+        """
+        return self._there(self.sim)
 
     @property
     def synthesis(self) -> Synthesis:
-        """The synthesis, after :meth:`look_up`, where it is required."""
-        assert self.synth is not None, "look_up() comes first"
-        return self.synth
+        """The synthesis, where it is required.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            Before :meth:`look_up`, which :meth:`System.bind` does.
+        """
+        return self._there(self.synth)
+
+    def _there(self, measured: Measured | None) -> Measured:
+        if measured is None:
+            raise ConfigError(
+                f"{self.where}: no measurements of {self.unit.name} are looked up; System.bind(model, records) gives "
+                "the steps"
+            )
+        return measured
 
 
 @contextmanager

@@ -124,7 +124,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
         lambda path: select("fp-mul", file=str(path)),
     ),
     "model": ("config.json", (Path(llm.__file__).parent / "mistral-7b.json").read_bytes(), load_model),
-    "system": ("own.yaml", (Path(RATIOS).parents[1] / "systems" / "gpu-lol-pim.yaml").read_bytes(), load_system),
+    "system": ("own.yaml", (Path(RATIOS).parent / "systems" / "gpu-lol-pim.yaml").read_bytes(), load_system),
     "ratios": ("ratios.yaml", Path(RATIOS).read_bytes(), lambda path: load(path, RatioTable)),
     "paper": ("starc.yaml", (Path(starc.__file__).parent / "claims.yaml").read_bytes(), load_paper),
     "workload": ("own.yaml", FILES["sharegpt_turns"].read_bytes(), load_workload),

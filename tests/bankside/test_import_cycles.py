@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import ast
-import os
+import importlib.util
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,70 +12,10 @@ ROOT = Path(__file__).resolve().parents[2]
 
 Graph = dict[str, set[str]]
 
-#: Floors of a package, from the ground up. Each floor names modules or packages that lie in the package; they import only
-#: from floors below theirs. ``*`` is everything that no floor names, taken as one.
-FLOORS = {
-    "bankside": [
-        ["constraints", "measured", "rtl"],
-        ["gen", "models"],
-        ["cosim"],
-        ["provenance"],
-        ["hardware"],
-        ["evidence"],
-        ["results"],
-        ["studies"],
-        ["pages"],
-        ["shell"],
-        ["__main__", "api", "plugin"],
-    ],
-    "bankside.models": [
-        ["cost", "llm", "program"],
-        ["memory"],
-        ["numerics"],
-        ["sparse"],
-        ["aim", "arith", "attacc", "inf2", "pam"],
-        ["cent", "lolpim", "starc"],
-        ["systems"],
-        ["decode", "serving"],
-        ["papers"],
-    ],
-}
-
-
-def imports(root: Path) -> Graph:
-    """What each module of the package imports of it, inside functions and for types too."""
-    paths = {
-        ".".join(path.relative_to(root).with_suffix("").parts).removesuffix(".__init__"): path
-        for folder, _, files in os.walk(root / "bankside", followlinks=True)
-        for path in (Path(folder, name) for name in files)
-        if path.suffix == ".py"
-    }
-    graph: Graph = {}
-    for name, path in paths.items():
-        package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-        found: set[str] = set()
-        for node in ast.walk(ast.parse(path.read_text())):
-            if isinstance(node, ast.Import):
-                found |= {alias.name for alias in node.names}
-            elif isinstance(node, ast.ImportFrom):
-                base = package.split(".")[: len(package.split(".")) + 1 - node.level] if node.level else []
-                module = ".".join([*base, *([node.module] if node.module else [])])
-                # A name of a package is one of its modules, or something that the package itself has.
-                found |= {inner if (inner := f"{module}.{alias.name}") in paths else module for alias in node.names}
-        graph[name] = {one for one in found if one in paths and one != name}
-    return graph
-
-
-def rooms(graph: Graph, package: str) -> dict[tuple[str, str], list[str]]:
-    """Imports between the modules and packages that lie in a package, by their pair."""
-    found: dict[tuple[str, str], list[str]] = {}
-    for module, others in graph.items():
-        for other in sorted(others):
-            if module.startswith(f"{package}.") and other.startswith(f"{package}."):
-                one, two = (name[len(package) + 1 :].split(".")[0] for name in (module, other))
-                if one != two:
-                    found.setdefault((one, two), []).append(f"{module} imports {other}")
-    return found
+_SPEC = importlib.util.spec_from_file_location("house", ROOT / "tools" / "house.py")
+house = importlib.util.module_from_spec(_SPEC)
+_SPEC.loader.exec_module(house)
+FLOORS, imports, rooms = house.FLOORS, house.imports, house.rooms
 
 
 def wrong_way(graph: Graph, package: str, floors: Sequence[Sequence[str]]) -> list[str]:
@@ -203,3 +142,13 @@ def test_imports_in_functions_and_for_types_count(tmp_path):
     (part / "one.py").write_text("def f():\n    from . import two\n")
     (part / "two.py").write_text("from typing import TYPE_CHECKING\nif TYPE_CHECKING:\n    from ..part.one import f\n")
     assert circles(imports(tmp_path)) == [["bankside.part.one", "bankside.part.two"]]
+
+
+def test_the_picture_of_the_house_shows_the_imports_of_today(graph):
+    """`tools/house.py` draws it anew."""
+    assert house.PICTURE.read_text() == house.picture(graph)
+
+
+def test_an_implied_arrow_is_not_drawn():
+    graph = {"p.a": {"p.b", "p.c"}, "p.b": {"p.c"}, "p.c": set()}
+    assert house.arrows(graph, "p") == {("a", "b"), ("b", "c")}

@@ -148,7 +148,7 @@ def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
     assert sorted(err.splitlines()) == sorted(
         [
             f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, capacity, "
-            "check_fits, decode_step, devices, kv_capacity_tokens, served",
+            "check_fits, decode_step, devices, kv_capacity_tokens, serving",
             f"bankside: skipped system 'twin' {package} (bankside_toy.system:ToySystem): its kind is 'toy'",
             f"bankside: skipped unit 'pam-pu' {package} (bankside_toy.contract:UNIT): package 'bankside' has a unit of this "
             "name",

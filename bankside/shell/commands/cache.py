@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import emit, json_argument, not_negative
+from ..options import json_argument, not_negative, show
 
 __all__ = ["fill", "run"]
 
@@ -22,9 +22,5 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ..cache import cache_text, contents, prune
 
-    result = contents() if arguments.prune is None else prune(arguments.prune)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(cache_text(result))
+    show(arguments, contents() if arguments.prune is None else prune(arguments.prune), cache_text)
     return 0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import emit, json_argument
+from ..options import json_argument, show
 from .asm import device, device_arguments
 
 __all__ = ["fill", "run"]
@@ -24,8 +24,5 @@ def run(arguments: argparse.Namespace) -> int:
     from ...studies.assemble import disassemble_result, size_text
 
     result = disassemble_result(arguments.file, device(arguments), form=arguments.format, output=arguments.output)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(size_text(result) if "file" in result else "\n".join(result["text"]))
+    show(arguments, result, lambda one: size_text(one) if one.text is None else "\n".join(one.text))
     return 0

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from ..options import emit, json_argument
+from ..options import json_argument, show
+
+if TYPE_CHECKING:
+    from ...results.tool import Doctor
 
 __all__ = ["fill", "run"]
 
@@ -14,28 +18,26 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from ...results.tool import CacheSize, Doctor
     from ..cache import contents
     from ..doctor import examine
 
     checks = examine()
     missing = [c for c in checks if c.required and not c.found]
     kept = contents()
-    if arguments.json:
-        emit(
-            arguments,
-            {
-                "schema": 1,
-                "ok": not missing,
-                "checks": [c.as_dict() for c in checks],
-                "cache": {"folder": kept["folder"], "size_bytes": kept["size_bytes"]},
-            },
-        )
-    else:
-        for check in checks:
-            state = "ok     " if check.found else "MISSING" if check.required else "absent "
-            print(f"{state}  {check.name:<14} {check.found or '':<28} {check.purpose}")
-            if not check.found:
-                print(f"         {'':<14} fix: {check.fix}")
-        print(f"cache    {kept['size_bytes'] / 2**20:.0f} MiB in {kept['folder']} (bankside cache)")
-        print("everything that Bankside needs is installed" if not missing else f"{len(missing)} missing")
+    size = CacheSize(folder=kept.folder, size_bytes=kept.size_bytes)
+    show(arguments, Doctor(ok=not missing, checks=checks, cache=size), _text)
     return 3 if missing else 0
+
+
+def _text(result: Doctor) -> str:
+    lines = []
+    for check in result.checks:
+        state = "ok     " if check.found else "MISSING" if check.required else "absent "
+        lines.append(f"{state}  {check.name:<14} {check.found or '':<28} {check.purpose}")
+        if not check.found:
+            lines.append(f"         {'':<14} fix: {check.fix}")
+    missing = sum(check.required and not check.found for check in result.checks)
+    lines.append(f"cache    {result.cache.size_bytes / 2**20:.0f} MiB in {result.cache.folder} (bankside cache)")
+    lines.append("everything that Bankside needs is installed" if result.ok else f"{missing} missing")
+    return "\n".join(lines)

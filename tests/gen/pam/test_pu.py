@@ -11,7 +11,7 @@ from amaranth.sim import Simulator
 
 from bankside.constraints.pam.pu import PRESETS, PamPuConfig, Step
 from bankside.gen.pam import PamPu
-from bankside.gen.pam.pu import Kind
+from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.models.numerics import from_float64
 from bankside.models.pam.pu import key_scores, local_attention
 
@@ -90,7 +90,7 @@ def stimulus(config, steps, rng, kind):
             for token in range(step.tokens):
                 ends = token % config.tile_tokens == config.tile_tokens - 1 or token == step.tokens - 1
                 final = token // config.tile_tokens == (step.tokens - 1) // config.tile_tokens
-                kind = Kind.SCORE.value << flags | final << (flags + 3)
+                kind = ScoringKind.SCORE.value << flags | final << (flags + 3)
                 expected += [int(found[n, token]) | kind | n << (flags + 4) for n in range(step.queries)]
                 expected[-1] |= ends << (flags + 2)
             continue

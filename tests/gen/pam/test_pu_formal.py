@@ -18,7 +18,7 @@ from bankside.gen.pam import pu as pu_module
 from bankside.gen.pam import sequencer as sequencer_module
 from bankside.gen.pam import softmax as softmax_module
 from bankside.gen.pam import vector_unit as vector_unit_module
-from bankside.gen.pam.pu import Kind
+from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.gen.pam.sequencer import TileSequencer, phase_layout
 from tests.planting import planted
 
@@ -299,7 +299,7 @@ class PuContract(StreamProtocol):
         next_query = again & (kind == Kind.MAXIMUM.value)
         alone = Const(0)
         if self.dut.config.scores:
-            alone = kind == Kind.SCORE.value
+            alone = kind == ScoringKind.SCORE.value
             m.d.comb += Cover(result.valid & result.ready & alone & result.p.final, "a score leaves")
         with m.If(result.valid & result.ready & ~alone):
             with m.Switch(expected):

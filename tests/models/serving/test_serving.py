@@ -550,8 +550,8 @@ class Stepwise(GpuSystem):
     def kv_capacity_tokens(self, model):
         return 5000
 
-    def served(self, model, records, refresh=False):
-        alone, served = super().served(model, records), GridServed(self, model, records, refresh)
+    def serving(self, model):
+        alone, served = super().serving(model), GridServed(self, model)
 
         class Latency:
             def step_latency(self, contexts):

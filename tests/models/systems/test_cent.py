@@ -325,7 +325,8 @@ def test_both_accountings_of_transfers() -> None:
 
 def test_prompts_are_computed_token_by_token(cent_records) -> None:
     system, model = load_system("cent", {"device.count": 8, "device.refresh": False}), load_model("llama-2-7b")
-    served = system.served(model, cent_records)
+    bound = system.bind(model, cent_records)
+    system, served = bound.system, bound.serve()
     one = served.prefill_seconds(np.array([64]), np.array([0]))
     assert one == pytest.approx(sum(system.point(model, t).token_s for t in range(1, 65)), rel=0.02)
     many = served.prefill_seconds(np.full(64, 64), np.zeros(64, int))

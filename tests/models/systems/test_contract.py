@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from bankside.constraints.core.discovery import entries
+from bankside.constraints.core.errors import ConfigError
 from bankside.models.llm import load_model
 from bankside.models.serving import ServedSystem
 from bankside.models.systems import Assumption, kinds, load_system, system_names
@@ -32,17 +33,17 @@ def test_steps_by_component_for_many_contexts(name, module_records):
     system = load_system(name)
     system.check(QWEN)
     assert system.check_fits(QWEN, 4096, 16) == system.capacity(QWEN, 4096, 16, 1)
-    system.prepare(QWEN, module_records, False)
+    bound = system.bind(QWEN, module_records)
     contexts = np.array([2048, 4096, 6144])
-    steps = system.decode_step(QWEN, 16, contexts)
-    alone = system.decode_step(QWEN, 16, contexts[1:2])
+    steps = bound.step(16, contexts)
+    alone = bound.step(16, contexts[1:2])
     assert steps.micro_batch == alone.micro_batch
     for ours, theirs in ((steps.seconds, alone.seconds), (steps.energy_pj, alone.energy_pj)):
         assert ours.keys() == theirs.keys()
         assert all(values.shape == (3,) and values[1] == pytest.approx(theirs[key][0]) for key, values in ours.items())
     result = system.evaluate(QWEN, context=4096, batch=16, records=module_records)
     assert result.tpot_ms == pytest.approx(alone.total_s[0] * 1e3) and steps.total_s[0] < steps.total_s[2]
-    assert result.records == [record.name for record in system.records]
+    assert result.records == [record.name for record in bound.records]
 
 
 @pytest.mark.parametrize("name", CHEAP)
@@ -52,19 +53,43 @@ def test_a_served_system_takes_the_step_of_eval(name, module_records):
     assert isinstance(served, ServedSystem)
     assert served.kv_block_tokens == system.kv_block_tokens(QWEN)
     assert served.kv_capacity_tokens == system.kv_capacity_tokens(QWEN)
-    step = system.decode_step(QWEN, 16, np.array([4096])).total_s[0]
+    step = system.bind(QWEN, module_records).step(16, np.array([4096])).total_s[0]
     assert served.decode_seconds(np.full(16, 4096)) == pytest.approx(step)
 
 
 def test_contexts_of_their_own_take_the_mean_of_each_beside_modules(module_records):
     """Rows are added 2048 tokens at a time, so the mean context says little of the time and the energy."""
-    system = load_system("gpu-lol-pim")
-    served = system.served(QWEN, module_records)
+    bound = load_system("gpu-lol-pim").bind(QWEN, module_records)
+    served = bound.serve()
     contexts = np.random.default_rng(3).integers(200, 4000, 24)
-    each = [system.decode_step(QWEN, 24, np.array([tokens])) for tokens in contexts]
+    each = [bound.step(24, np.array([tokens])) for tokens in contexts]
     assert served.decode_seconds(contexts) == pytest.approx(np.mean([one.total_s[0] for one in each]), rel=1e-3)
     for name, pj in served.decode_energy_pj(contexts, 1).items():
         assert pj == pytest.approx(np.mean([one.energy_pj[name][0] for one in each]), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", ["pam", "pam-hbm-only", "cent", "lol-pim", "gpu-lol-pim", "inf2"])
+def test_a_step_without_measurements_is_one_clear_error(name):
+    with pytest.raises(ConfigError, match=r"^[^\n]* no measurements of [^\n]* are looked up; System\.bind[^\n]*$"):
+        load_system(name).decode_step(load_model("llama-2-7b"), 16, np.array([1024]))
+
+
+def test_a_bound_system_never_changes(module_records):
+    """It has its measurements for good, whatever happens to the system that it was made from."""
+    system = load_system("lol-pim")
+    bound = system.bind(QWEN, module_records)
+    assert system.records == [] != bound.records
+    known = bound.step(4, np.array([1000])).total_s
+    for name in ("model", "system", "refresh"):
+        with pytest.raises(AttributeError):
+            setattr(bound, name, None)
+    with pytest.raises(ConfigError, match="a bound system keeps its measurements"):
+        bound.system.prepare(QWEN, module_records, True)
+    other = system.bind(QWEN, module_records, refresh=True)
+    assert system.bind(QWEN, module_records) is bound is not other and other.refresh
+    assert other.step(4, np.array([1000])).total_s >= bound.step(4, np.array([1000])).total_s == known
+    assert bound.capacity(4096, 16) == system.capacity(QWEN, 4096, 16, 1)
+    assert len(bound.timeline(context=1000, batch=4).spans) > 0
 
 
 @pytest.mark.parametrize("name", ["gpu-only", "gpu-lol-pim", "lol-pim", "pam"])

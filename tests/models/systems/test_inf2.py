@@ -595,10 +595,10 @@ def test_batches_that_do_not_fit():
 
 def test_served_steps_are_those_of_eval():
     """With weights on the drives, prompts and their keys and values have the room beside them."""
-    system = load_system("inf2", {"weights": "drives", "devices": 2})
-    served = system.served(OPT, RECORDS[0])
+    bound = load_system("inf2", {"weights": "drives", "devices": 2}).bind(OPT, RECORDS[0])
+    system, served = bound.system, bound.serve()
     assert served.kv_capacity_tokens == (2 * system.drive_bytes - OPT.weight_bytes) // OPT.kv_bytes_per_token // 16 * 16
-    assert served.decode_seconds(np.array([100, 300])) == system.decode_step(OPT, 2, np.array([200])).total_s[0]
+    assert served.decode_seconds(np.array([100, 300])) == bound.step(2, np.array([200])).total_s[0]
     assert served.prefill_seconds(np.array([100]), np.array([0])) == system.prompt_seconds(
         OPT, np.array([100]), np.array([0])
     )

@@ -332,7 +332,8 @@ def test_a_run_is_its_steps(name, split, module_records, monkeypatch):
     """Steps at once take the times of each alone, also where the size of micro-batches changes: at a mean of 1024."""
     model = load_model("qwen1.5-7b")
     system = load_system(name).with_split(*split)
-    served = system.served(model, module_records)
+    system.prepare(model, module_records, False)
+    served = system.serving(model)
     contexts = np.random.default_rng(5).integers(900, 1000, 37)
     for _ in range(2):
         run = system.run_seconds(model, contexts, 200)

@@ -39,7 +39,10 @@ class ToySystem(System):
         missing = self.unit.look_up(records, numbers=self.description.spec.numbers)
         if missing:
             raise MissingRecord(self.name, missing)
-        self._step_s = self.unit.figures.cycles / self.unit.config.clock_mhz * 1e-6
+
+    @property
+    def step_s(self):
+        return self.unit.figures.cycles / self.unit.config.clock_mhz * 1e-6
 
     @property
     def records(self):
@@ -59,12 +62,9 @@ class ToySystem(System):
         return ROOM
 
     def decode_step(self, model, batch, contexts):
-        return StepCost(
-            {"adding": np.full(len(contexts), self._step_s)}, {"adding": np.full(len(contexts), 1e9)}, batch
-        )
+        return StepCost({"adding": np.full(len(contexts), self.step_s)}, {"adding": np.full(len(contexts), 1e9)}, batch)
 
-    def served(self, model, records, refresh=False):
-        self.prepare(model, records, refresh)
+    def serving(self, model):
         return ToyServed(self)
 
     def assumptions(self):
@@ -83,7 +83,7 @@ class ToyServed:
     kv_capacity_tokens, kv_block_tokens = ROOM, 16
 
     def __init__(self, system):
-        self.name, self._step_s = system.name, system._step_s
+        self.name, self._step_s = system.name, system.step_s
 
     def prefill_seconds(self, tokens, past):
         return 1e-3

@@ -1,0 +1,30 @@
+"""The base of all results: typed objects, from which JSON, its schema, texts and pages follow."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from .notebook import Shown
+
+__all__ = ["Part", "Result", "key"]
+
+
+class Part(Shown, BaseModel):
+    """Some keys of a result. Its values are checked when it is made; undeclared keys are errors."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+
+
+class Result(Part):
+    """The result of a command. Keys that no value was given for are left out of its JSON."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain data for JSON, in the order of the keys of the class."""
+        return self.model_dump(by_alias=True, exclude_unset=True)
+
+
+def key(text: str, unit: str | None = None, **options: Any) -> Any:
+    """A key of a result: its meaning, and the unit of its values."""
+    return Field(description=text, json_schema_extra=None if unit is None else {"unit": unit}, **options)
