@@ -2204,7 +2204,7 @@ module \pam_pu.softmax (rst, start, count, maximum, value, done, write, read_ind
     .bits(sum),
     .clk(clk),
     .nan(nan),
-    .\port$6200$0 (total),
+    .\port$6202$0 (total),
     .rst(rst)
   );
   always @* begin
@@ -2962,7 +2962,7 @@ module \pam_pu.softmax.exp (rst, maximum, value, result, clk);
   assign \$114  = shifted_1[0];
 endmodule
 
-module \pam_pu.softmax.rounder (rst, \port$6200$0 , nan, bits, clk);
+module \pam_pu.softmax.rounder (rst, \port$6202$0 , nan, bits, clk);
   reg \$auto$verilog_backend.cc:2355:dump_module$56  = 0;
   wire \$1 ;
   wire \$10 ;
@@ -3348,8 +3348,8 @@ module \pam_pu.softmax.rounder (rst, \port$6200$0 , nan, bits, clk);
   wire negative;
   wire [31:0] normal;
   wire [31:0] \packed ;
-  input [31:0] \port$6200$0 ;
-  wire [31:0] \port$6200$0 ;
+  input [31:0] \port$6202$0 ;
+  wire [31:0] \port$6202$0 ;
   wire positive;
   reg [7:0] r_field = 8'h00;
   reg r_fill = 1'h0;
@@ -3618,7 +3618,7 @@ module \pam_pu.softmax.rounder (rst, \port$6200$0 , nan, bits, clk);
       \$371  = 32'd0;
     end
   end
-  assign value = { 1'h0, \port$6200$0  };
+  assign value = { 1'h0, \port$6202$0  };
   assign zeros = { \$352 , \$320  };
   assign top = \$353 [7:0];
   assign exponent = 1'h0;
@@ -3626,7 +3626,7 @@ module \pam_pu.softmax.rounder (rst, \port$6200$0 , nan, bits, clk);
   assign normal = \$357 [95:64];
   assign positive = 1'h0;
   assign negative = 1'h0;
-  assign magnitude = \port$6200$0 ;
+  assign magnitude = \port$6202$0 ;
   assign \$176  = 1'h0;
   assign \$177  = 1'h0;
   assign \$178  = 1'h0;

@@ -2741,7 +2741,7 @@ module \pam_pu.softmax (rst, start, count, maximum, value, done, write, bank, re
     .bits(sum),
     .clk(clk),
     .nan(nan),
-    .\port$23494$0 (total),
+    .\port$23497$0 (total),
     .rst(rst)
   );
   always @* begin
@@ -3503,7 +3503,7 @@ module \pam_pu.softmax.exp (rst, maximum, value, result, clk);
   assign \$118  = shifted_1[0];
 endmodule
 
-module \pam_pu.softmax.rounder (rst, \port$23494$0 , nan, bits, clk);
+module \pam_pu.softmax.rounder (rst, \port$23497$0 , nan, bits, clk);
   reg \$auto$verilog_backend.cc:2355:dump_module$200  = 0;
   wire \$1 ;
   wire \$10 ;
@@ -3889,8 +3889,8 @@ module \pam_pu.softmax.rounder (rst, \port$23494$0 , nan, bits, clk);
   wire negative;
   wire [32:0] normal;
   wire [31:0] \packed ;
-  input [32:0] \port$23494$0 ;
-  wire [32:0] \port$23494$0 ;
+  input [32:0] \port$23497$0 ;
+  wire [32:0] \port$23497$0 ;
   wire positive;
   reg [7:0] r_field = 8'h00;
   reg r_fill = 1'h0;
@@ -4160,7 +4160,7 @@ module \pam_pu.softmax.rounder (rst, \port$23494$0 , nan, bits, clk);
       \$371  = 32'd0;
     end
   end
-  assign value = { 1'h0, \port$23494$0  };
+  assign value = { 1'h0, \port$23497$0  };
   assign zeros = { \$352 , \$320  };
   assign top = \$353 [7:0];
   assign exponent = 1'h0;
@@ -4168,7 +4168,7 @@ module \pam_pu.softmax.rounder (rst, \port$23494$0 , nan, bits, clk);
   assign normal = \$357 [96:64];
   assign positive = 1'h0;
   assign negative = 1'h0;
-  assign magnitude = \port$23494$0 ;
+  assign magnitude = \port$23497$0 ;
   assign \$176  = 1'h0;
   assign \$177  = 1'h0;
   assign \$178  = 1'h0;
