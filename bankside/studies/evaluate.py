@@ -40,26 +40,18 @@ Result = TypeVar("Result")
 
 #: Options of a system, beside ``--set``, that are keys of its file: the key of each, and what the command line needs.
 KEYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "--devices": ("device.count", {"metavar": "N", "least": 1, "help": "devices of cent (default: 32)"}),
+    "--devices": ("device.count", {"metavar": "N", "least": 1, "help": "devices of cent"}),
     "--method": (
         "selection.method",
         {
             "metavar": "M",
-            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or "
-            "top (default: starc)",
+            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or top",
         },
     ),
-    "--budget": (
-        "selection.budget",
-        {"metavar": "B", "type": int, "help": "of starc: tokens of a selection (default: 1024)"},
-    ),
+    "--budget": ("selection.budget", {"metavar": "B", "type": int, "help": "of starc: tokens of a selection"}),
     "--prefill": (
         "selection.prompt_tokens",
-        {
-            "metavar": "P",
-            "least": 1,
-            "help": "of starc, in place of --context: tokens of the prompt; the first step attends to one more (default: 2048)",
-        },
+        {"metavar": "P", "least": 1, "help": "of starc: tokens of the prompt; the first step attends to one more"},
     ),
     "--quirks": ("quirks", {}),  # of a layer too, which describes it
 }

@@ -10,11 +10,7 @@ __all__ = ["fill", "run"]
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--memory",
-        metavar="M",
-        help="one memory in full: a name or a YAML file, which is checked; with --json, memories lists it alone",
-    )
+    parser.add_argument("--memory", metavar="M", help="one memory in full: a name or a YAML file, which is checked")
     json_argument(parser)
 
 
