@@ -2513,7 +2513,7 @@ def put(page: str, tables: Mapping[str, str]) -> None:
 
 def put_contract_tables() -> None:
     for page in dict.fromkeys(unit.page for unit in UNITS.values()):
-        put(page, contract_tables([unit for unit in UNITS.values() if unit.page == page], "diagrams"))
+        put(page, contract_tables([unit for unit in UNITS.values() if unit.page == page], "../diagrams"))
     write_files(
         ROOT / "docs" / "diagrams",
         {f"{unit.name}.svg": block_diagram(unit, next(iter(unit.presets))) for unit in UNITS.values()},

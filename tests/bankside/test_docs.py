@@ -628,7 +628,7 @@ def test_tables_of_contracts_are_current(page):
     """Parameters, ports, options and keys of a page's units are what their contracts say today;
     `tools/unit_tables.py contract` writes them anew."""
     text = (ROOT / page).read_text()
-    tables = unit_page.contract_tables([unit for unit in UNITS.values() if unit.page == page], "diagrams")
+    tables = unit_page.contract_tables([unit for unit in UNITS.values() if unit.page == page], "../diagrams")
     shown = {m[2]: m[3] for m in unit_page.MARK.finditer(text)}
     assert {name: shown.get(name) for name in tables} == {name: table + "\n" for name, table in tables.items()}
 
