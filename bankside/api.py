@@ -102,7 +102,7 @@ class SystemHandle:
         records: str | None = None,
         **options: Any,
     ) -> Eval:
-        """Time, energy and capacity of decode steps. ``options`` are those of :func:`~.studies.evaluate.evaluate`.
+        """Time, energy and capacity of decode steps. ``options`` go to :func:`~.studies.evaluate.evaluate`.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class SystemHandle:
         log: Callable[[str], None] = lambda text: None,
         **options: Any,
     ) -> Serve:
-        """Serve requests of a named workload or of a log file. ``options`` are those of :func:`~.studies.serve.run`."""
+        """Serve requests of a named workload or of a log file. ``options`` go to :func:`~.studies.serve.run`."""
         from bankside.models.serving import Policy
 
         from .studies.serve import Outputs, find_workload, run

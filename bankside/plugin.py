@@ -51,7 +51,36 @@ _PLACES = {
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
-__all__ = ["VERSION", "ConfigError", "require", *_HOME]  # noqa: PLE0604 - the names of the table
+__all__ = [
+    "Assumption",
+    "Campaign",
+    "Capacity",
+    "ConfigError",
+    "Field",
+    "Items",
+    "Layout",
+    "MeasuredUnit",
+    "Memory",
+    "MissingRecord",
+    "PaperPackage",
+    "Port",
+    "Row",
+    "SimResult",
+    "StepCost",
+    "Stimulus",
+    "Strict",
+    "System",
+    "Unit",
+    "UnitConfig",
+    "VERSION",
+    "Workload",
+    "layouts",
+    "load_memory",
+    "members",
+    "play_stimulus",
+    "require",
+    "verdict_text",
+]
 
 
 def require(version: int) -> None:

@@ -1625,7 +1625,7 @@ class BenchBefore(_Part):
     """The run of the history with which ``bankside bench --compare`` compares."""
 
     date: str = _key("date of the run")
-    version: Literal[1] = Field(alias="schema", description="version of Bankside")
+    version: str = _key("version of Bankside")
     commit: str | None = _key("commit of the checkout; null without one")
     machine: BenchMachine = _key("machine of the run")
 

@@ -67,9 +67,11 @@ def show(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str])
 
 
 def option_arguments(parser: argparse._ActionsContainer, options: Mapping[str, Mapping[str, Any]]) -> None:
-    """Arguments for the options of a study, which a study describes by flag: ``least`` for a whole number of at least so
-    much, ``switch`` for an option without a value (``either``: with a negative form), ``also`` for a second spelling, and
-    ``metavar``, ``dest``, ``type`` and ``help`` as in argparse."""
+    """Arguments for the options of a study, which the study describes by flag.
+
+    ``least`` is the least whole number. ``switch`` is an option without a value; ``either`` has a negative form too.
+    ``also`` is a second spelling. ``metavar``, ``dest``, ``type`` and ``help`` are as in argparse.
+    """
     for flag, given in options.items():
         needs = dict(given)
         flags = (flag, *([needs.pop("also")] if "also" in needs else []))
