@@ -4,7 +4,7 @@ Usage::
 
     .venv/bin/python tools/unit_tables.py                 every table (minutes: synthesis of several configurations)
     .venv/bin/python tools/unit_tables.py cycles errors   only these tables
-    .venv/bin/python tools/unit_tables.py contract        tables of the contracts, and the block diagrams
+    .venv/bin/python tools/unit_tables.py contract        tables of contracts and commands, and the block diagrams
     .venv/bin/python tools/unit_tables.py --print cycles  on standard output instead
 
 A table stands in a page between `<!-- table NAME -->` and `<!-- end -->`. `bankside/pages/unit_page.py` makes the tables of
@@ -69,6 +69,7 @@ from bankside.models.pam.program import attention_program
 from bankside.models.pam.pu import attention, merge
 from bankside.pages.block_diagram import block_diagram
 from bankside.pages.unit_page import MARK, areas, contract_tables, fill, table
+from bankside.shell.reference import command_tables
 
 ROOT = Path(__file__).resolve().parent.parent
 PAGES = (
@@ -2514,6 +2515,7 @@ def put(page: str, tables: Mapping[str, str]) -> None:
 def put_contract_tables() -> None:
     for page in dict.fromkeys(unit.page for unit in UNITS.values()):
         put(page, contract_tables([unit for unit in UNITS.values() if unit.page == page], "../diagrams"))
+    put("docs/cli.md", command_tables((ROOT / "docs" / "cli.md").read_text()))
     write_files(
         ROOT / "docs" / "diagrams",
         {f"{unit.name}.svg": block_diagram(unit, next(iter(unit.presets))) for unit in UNITS.values()},

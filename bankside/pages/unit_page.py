@@ -7,11 +7,13 @@ there. :data:`CONTRACT_TABLES` names the tables that follow from contracts alone
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from types import NoneType, UnionType
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+from annotated_types import MaxLen
 from pydantic import BaseModel
+from pydantic.fields import FieldInfo
 
 from bankside.constraints.core.contract import Port, SimResult, Unit
 from bankside.constraints.core.registry import UNITS
@@ -22,6 +24,7 @@ __all__ = [
     "areas",
     "contract_tables",
     "fill",
+    "keys",
     "parameters",
     "part_text",
     "port_rows",
@@ -207,40 +210,71 @@ def results(unit: Unit) -> str:
     """The unit's own keys in ``bankside sim --json``; keys of every bench are left out."""
     return table(
         ["key", "type", "meaning"],
-        [row for row in _keys(unit.result) if row[0].strip("`").split(".")[0] not in SimResult.model_fields],
+        [
+            [key, kind, meaning]
+            for key, kind, _, meaning in keys(unit.result)
+            if key.strip("`").split(".")[0] not in SimResult.model_fields
+        ],
     )
 
 
-_TYPES = {int: "integer", float: "number", str: "string", bool: "boolean", NoneType: "null"}
+_TYPES = {Any: "any", bool: "boolean", int: "integer", float: "number", str: "string", NoneType: "null"}
 
 
-def _keys(model: type[BaseModel], prefix: str = "") -> Iterator[list[str]]:
+def keys(model: type[BaseModel], prefix: str = "", closed: Collection[str] = ()) -> Iterator[list[str]]:
+    """Key, type, unit and meaning of each value of a result, parts behind the key that holds them; parts of the keys
+    ``closed`` are left out."""
     for name, key in model.model_fields.items():
-        text, path, parts = _kind(key.annotation, prefix + name)
-        yield [f"`{path if not parts else prefix + name}`", text, key.description or ""]
+        if key.exclude:
+            continue
+        text, path, parts = _kind(key.annotation, prefix + (key.alias or name))
+        extra = key.json_schema_extra
+        unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
+        open_parts = [] if name in closed else parts
+        shown = prefix + (key.alias or name) if parts else path
+        yield [f"`{shown}`", _lengths(key, text), unit, key.description or ""]
         told: dict[str, list[str]] = {}
-        for part in parts:
-            told |= {row[0]: row for row in _keys(part, f"{path}.") if row[0] not in told}
+        for part in open_parts:
+            told |= {row[0]: row for row in keys(part, f"{path}.") if row[0] not in told}
         yield from told.values()
+
+
+def _lengths(key: FieldInfo, text: str) -> str:
+    """The type of a list with the number of its values, if that is fixed."""
+    fixed = next((one.max_length for one in key.metadata if isinstance(one, MaxLen)), None)
+    return text if fixed is None else text.replace("list of ", f"list of {fixed} ")
 
 
 def _kind(kind: Any, path: str) -> tuple[str, str, list[type[BaseModel]]]:
     """Type of a key's value in words, the path of its inner values, and their models."""
     origin, inner = get_origin(kind), get_args(kind)
     if origin in (Union, UnionType):
-        parts = [_kind(part, path) for part in inner]
-        return ", ".join(dict.fromkeys(part[0] for part in parts)), path, [model for part in parts for model in part[2]]
+        kinds = [_kind(part, path) for part in inner]
+        models = [model for part in kinds for model in part[2]]
+        kinds = [part for part in kinds if not models or part[0] != "any"]  # what an installed package adds
+        inside = max((part[1] for part in kinds), key=len)
+        texts = dict.fromkeys(part[0] for part in kinds)
+        if inside != path and not models:
+            texts.pop("null", None)  # the key may be null, not its values
+        return ", ".join(texts), inside, models
+    if origin is Annotated:
+        return _kind(inner[0], path)
     if origin is Literal:
-        return "string", path, []
+        return _TYPES[type(inner[0])], path, []
     if origin is dict:
         text, path, models = _kind(inner[1], f"{path}.*")
         return "objects by name" if models else text, path, models
     if origin is list:
-        text, path, models = _kind(inner[0], f"{path}[]")
-        return "list of objects" if models else f"list of {text}s", path if models else path.removesuffix("[]"), models
+        text, items, models = _kind(inner[0], f"{path}[]")
+        objects = models or items != f"{path}[]"
+        return "list of objects" if objects else f"list of {_many(text)}", items if objects else path, models
     if isinstance(kind, type) and issubclass(kind, BaseModel):
         return "object", path, [kind]
     return _TYPES[kind], path, []
+
+
+def _many(text: str) -> str:
+    return "values" if text == "any" else "lists" if text.startswith("list") else f"{text.split(', ')[0]}s"
 
 
 # ---- Tables of a page ------------------------------------------------------------------------------------------------

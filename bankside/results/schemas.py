@@ -177,13 +177,13 @@ class Gen(Envelope):
     files: list[str] = _key("written files; this key is on standard output only")
 
 
-#: Keys that ``sim`` adds to the measurements of a unit's bench, beside the options of the unit's workload.
-_SIM = {
-    "seed": (int, _key("of data and stalls")),
-    "vectors_file": (str | None, _key("file of vectors that were simulated in place of drawn ones", default=None)),
-    "differences": (list[Any], _key("the first vectors that differ", default=[])),
-    "record": (str | None, _key("name of the record, unless something differs")),
-}
+class Sim(_Selected):
+    """``bankside sim UNIT``: keys of every unit, beside the options of its workload and the measurements of its bench."""
+
+    seed: int = _key("seed of data and stalls")
+    vectors_file: str | None = _key("file of vectors that were simulated in place of drawn ones", default=None)
+    differences: list[Any] = _key("the first vectors that differ", default=[])
+    record: str | None = _key("name of the measurement record; null if something differs")
 
 
 def _sim(name: str) -> type[BaseModel]:
@@ -196,8 +196,8 @@ def _sim(name: str) -> type[BaseModel]:
     }
     figures: dict[str, Any] = {key: (field.annotation, field) for key, field in unit.result.model_fields.items()}
     title = "".join(part.capitalize() for part in name.split("-"))
-    fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **_SIM, **figures}
-    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=_Selected, **fields)
+    fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **figures}
+    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=Sim, **fields)
     return kind
 
 
@@ -700,7 +700,7 @@ class ModuleAttention(_Part):
     kv_append_us_per_layer: float = _key("time to write the new token's key and value", "µs")
 
 
-class _EvalAny(Envelope):
+class EvalAny(Envelope):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
     config_hash: str = _key("hash of the system's description, the model's shape and the options")
@@ -801,7 +801,7 @@ class OfStarc(_Part):
     )
 
 
-class Eval(OfStarc, OfInf2, OfCent, _EvalAny):
+class Eval(OfStarc, OfInf2, OfCent, EvalAny):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
 

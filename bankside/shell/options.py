@@ -106,7 +106,9 @@ def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, 
     parser.add_argument(
         "--preset", metavar="P", help="published configuration to start from; the unit's first by default"
     )
-    parser.add_argument("--config", metavar="FILE", help="YAML file with configuration keys (and 'preset')")
+    parser.add_argument(
+        "--config", metavar="FILE", help="YAML file with configuration keys, and preset; errors name file and line"
+    )
     parser.add_argument(
         "--set",
         metavar="KEY=VALUE",
@@ -115,8 +117,9 @@ def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, 
         dest="sets",
         help="one configuration key; may be repeated",
     )
+    formats = "file: aim, requests, attacc, program or words, recognised if not given; unit: " if target else ""
     for key, values in (
-        ("format", "number format: fp16, bf16, fp32 or eEmF"),
+        ("format", f"{formats}number format: fp16, bf16, fp32 or eEmF"),
         ("variant", "design of the unit"),
         ("buffering", "aim-channel, programs for AiM devices: single or ping-pong"),
         ("registers", "aim-channel: 2, 32, ..."),
@@ -130,7 +133,7 @@ def selection_arguments(parser: argparse.ArgumentParser, several: bool = False, 
             help=f"{values}; short for --set {key}=...",
         )
     parser.add_argument(
-        "--dry-run", action="store_true", help="print the expanded configuration and its hash, and stop"
+        "--dry-run", action="store_true", help="print the expanded configuration and its hash as JSON, and stop"
     )
 
 

@@ -40,18 +40,26 @@ Result = TypeVar("Result")
 
 #: Options of a system, beside ``--set``, that are keys of its file: the key of each, and what the command line needs.
 KEYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "--devices": ("device.count", {"metavar": "N", "least": 1, "help": "devices of cent"}),
+    "--devices": ("device.count", {"metavar": "N", "least": 1, "help": "devices of cent (default: 32)"}),
     "--method": (
         "selection.method",
         {
             "metavar": "M",
-            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or top",
+            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or "
+            "top (default: starc)",
         },
     ),
-    "--budget": ("selection.budget", {"metavar": "B", "type": int, "help": "of starc: tokens of a selection"}),
+    "--budget": (
+        "selection.budget",
+        {"metavar": "B", "type": int, "help": "of starc: tokens of a selection (default: 1024)"},
+    ),
     "--prefill": (
         "selection.prompt_tokens",
-        {"metavar": "P", "least": 1, "help": "of starc: tokens of the prompt; the first step attends to one more"},
+        {
+            "metavar": "P",
+            "least": 1,
+            "help": "of starc, in place of --context: tokens of the prompt; the first step attends to one more (default: 2048)",
+        },
     ),
     "--quirks": ("quirks", {}),  # of a layer too, which describes it
 }

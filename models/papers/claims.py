@@ -36,15 +36,17 @@ class Claim(Strict):
         Where our value stands in data, for a claim without a function that checks it; a text is its ``value``.
     """
 
-    id: str = Field(pattern=r"^[a-z0-9][A-Za-z0-9-]*$")
-    source: str = Field(min_length=1)
-    statement: str = Field(min_length=1)
-    quantity: str = Field(min_length=1)
-    value: Any
-    unit: str | None
-    conditions: str | None
-    kind: Literal["config", "derived", "measured-by-paper"]
-    bounds: bool = True
+    id: str = Field(pattern=r"^[a-z0-9][A-Za-z0-9-]*$", description="name of the claim")
+    source: str = Field(min_length=1, description="place of the claim in the paper")
+    statement: str = Field(min_length=1, description="content of the claim")
+    quantity: str = Field(min_length=1, description="quantity that the claim is about")
+    value: Any = Field(description="the paper's value, in `unit`")
+    unit: str | None = Field(description="unit of the value")
+    conditions: str | None = Field(description="conditions of the claim")
+    kind: Literal["config", "derived", "measured-by-paper"] = Field(
+        description="`config` (a choice), `derived`, or `measured-by-paper`"
+    )
+    bounds: bool = Field(default=True, description="whether keys of a mapping with the word `max` or `min` are bounds")
     ours: SkipJsonSchema[Ours | None] = Field(default=None, exclude=True)
 
     @field_validator("value")

@@ -15,7 +15,7 @@ from xml.etree import ElementTree
 import numpy as np
 import pytest
 
-from bankside.constraints.core.contract import Field, Layout, Port
+from bankside.constraints.core.contract import Field, Layout, Port, SimResult
 from bankside.constraints.core.errors import BanksideError
 from bankside.constraints.core.registry import UNITS
 from bankside.constraints.libraries.fpga import fpga_families
@@ -30,7 +30,10 @@ from bankside.models.systems import calibration
 from bankside.models.systems.calibration import Calibration
 from bankside.pages import unit_page
 from bankside.pages.block_diagram import block_diagram
+from bankside.provenance import envelope
+from bankside.results import schemas
 from bankside.shell import cli
+from bankside.shell.reference import command_tables
 from tests.made_up_model import write_model
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -162,12 +165,32 @@ def test_exit_codes(number, error):
     assert re.search(rf"^\| {number} \|", COMMANDS, re.MULTILINE)
 
 
+# ---- The page of commands ----------------------------------------------------------------------------------------------
+
+
+def test_tables_of_commands_are_current():
+    """Options and keys on the page are what parsers and classes say today; `tools/unit_tables.py contract` writes them."""
+    assert unit_page.fill(COMMANDS, command_tables(COMMANDS)) == COMMANDS
+    named = {mark[2] for mark in unit_page.MARK.finditer(COMMANDS)}
+    shown = {kind.__name__ for kind in schemas.COMMANDS["eval"]} - {"Eval"} | {
+        kind.__name__ for kind in schemas.Eval.__bases__
+    }
+    assert shown <= named and {kinds[0].__name__ for kinds in schemas.COMMANDS.values()} - {"Eval", "DryRun"} <= named
+
+
+@pytest.mark.parametrize("name", schemas.COMMANDS)
+def test_every_key_has_a_meaning(name):
+    for kind in schemas.COMMANDS[name]:
+        assert [row[0] for row in unit_page.keys(kind) if not row[-1]] == [], kind.__name__
+
+
 # ---- JSON keys ----------------------------------------------------------------------------------------------------------
 
 
 def documented(command):
-    """Keys of a command's JSON output with their types."""
+    """Keys of a command's JSON output with their types; a key of objects counts where it may be null."""
     rows = re.findall(r"^\| `([^`]+)` \|([^|]+)\|[^|]*\|[^|]*\|$", _section(command), re.MULTILINE)
+    rows = [(key, text) for key, text in rows if "object" not in text or "null" in text]
     assert rows, command
     return dict(rows)
 
@@ -230,6 +253,7 @@ def compare(command, result, absent=()):
         key
         for key in own
         if key not in used
+        and "object" not in own[key]
         and not key.startswith(tuple(f"{a}." for a in absent))
         and not key.startswith(tuple(f"{a}[" for a in absent))
     ]
@@ -346,11 +370,7 @@ def test_eval_keys_of_inf2(capsys, tmp_path, inf2_records):
     )
     trace = json.loads((tmp_path / "step.json").read_text())
     assert len(trace["traceEvents"]) > 48 * 14 * 4  # 48 layers, 14 shards, four stages
-    told = {
-        key.split(".")[0]
-        for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of inf2"), re.M)
-        for key in re.findall(r"`([^`]+)`", row)
-    }
+    told = {key.split(".")[0] for key in documented("eval of inf2")} | {"timeline"}
     assert told == (inf2 | base) - common and "kv_at" in base - inf2
 
 
@@ -370,11 +390,7 @@ def test_eval_keys_of_starc(capsys):
     )
     starc = output(capsys, "eval", "starc", *command)
     common = output(capsys, "eval", "dgx-attacc", "--model", "llama-7b", "--context", "257")
-    told = {
-        key
-        for row in re.findall(r"^\| (`[^|]*) \|", _section("eval of starc"), re.M)
-        for key in re.findall(r"`([^`]+)`", row)
-    }
+    told = {key for key, text in documented("eval of starc").items() if "object" not in text}
     parts = {key for key in told if key.startswith("selecting.")}  # null without the unit
     found = {
         re.sub(r"^(clustering\.energy_mj_per_token)\..*", r"\1.*", path)
@@ -388,7 +404,8 @@ def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
     folder.write(pu_record("sim"))
     folder.write(pu_record("synth", {"fo4_ps": 25.0}))
     result = output(capsys, "eval", "pam-hbm-only", "--model", "llama-3-70b", "--records", str(tmp_path))
-    compare("eval", result, absent=("unit.settings",))
+    compare("eval of units", {"attention": result.pop("attention")})
+    compare("eval", {**result, "attention": None}, absent=("unit.settings", "attention"))
 
 
 def test_compile_keys(capsys, tmp_path):
@@ -524,7 +541,9 @@ def test_sim_keys(monkeypatch, tmp_path):
     monkeypatch.setattr(bench, "simulate", simulate)
     selection = select("pam-pu", preset="pam-ddr")
     result = measure.simulate(selection, memory="hbm3-5.2", tokens=20, head_dim=64, seed=1, records=str(tmp_path))
-    compare("sim", result)
+    envelope.enveloped(result, "sim")  # has the keys of the class, and the unit's
+    bench_keys = {*UNITS["pam-pu"].result.model_fields, *UNITS["pam-pu"].workload.options()} - {*SimResult.model_fields}
+    compare("sim", {key: value for key, value in result.items() if key not in bench_keys}, absent=("runs",))
 
 
 def test_synth_keys(monkeypatch, tmp_path):
@@ -537,6 +556,7 @@ def test_synth_keys(monkeypatch, tmp_path):
     monkeypatch.setattr(generate, "verilog", lambda selection: text)
     result = measure.synthesise(select("pam-pu"), records=str(tmp_path))
     assert result["memory_bits"] == 1024
+    envelope.enveloped(result, "synth")
     compare("synth", result)
 
 
@@ -556,6 +576,7 @@ def test_synth_keys_of_an_fpga(monkeypatch, tmp_path):
     monkeypatch.setattr(generate, "verilog", lambda selection: text)
     result = measure.synthesise_fpga(select("pam-pu"), fpga="xcup", records=str(tmp_path))
     assert result["memories"][0]["becomes"] == "lutram"
+    envelope.enveloped(result, "synth")
     compare("synth on an FPGA", result)
 
 

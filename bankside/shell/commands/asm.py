@@ -36,7 +36,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("file", metavar="FILE", help="text: an instruction on each line")
     parser.add_argument("-o", "--output", metavar="OUT", required=True, help="file for the words")
     parser.add_argument(
-        "--format", choices=("bin", "hex"), help="of OUT; by default hex for .hex, .mem and .txt, else bin"
+        "--format",
+        choices=("bin", "hex"),
+        help="of OUT: bin has 16 bytes for each word, least significant first; hex a line of 32 "
+        "digits; by default hex for .hex, .mem and .txt, else bin",
     )
     parser.add_argument(
         "--written",

@@ -18,11 +18,14 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--trace",
         metavar="FILE",
-        help="instead: find parameters of synthetic activations that reproduce an attention trace",
+        help="instead: find parameters of synthetic activations that reproduce an attention trace, "
+        "as --set options of eval",
     )
     parser.add_argument("--context", metavar="N", type=positive, help="tokens of each request (default: 738)")
     parser.add_argument("--rounds", metavar="N", type=positive, help="most rounds (default: 10)")
-    parser.add_argument("--output", metavar="FILE", help="add the result to this table of ratios")
+    parser.add_argument(
+        "--output", metavar="FILE", help="table of ratios to which the result is added; other models in the table stay"
+    )
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
     records_argument(parser)
     json_argument(parser, page=True)

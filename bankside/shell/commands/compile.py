@@ -24,7 +24,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "-o",
         "--output",
         metavar="FILE",
-        help="write the words of the program for the dispatcher; bankside time FILE times them",
+        help="write the words of the program in hexadecimal, a line of the command buffer each; "
+        "bankside time FILE times them",
     )
     records_argument(parser)
     json_argument(parser)

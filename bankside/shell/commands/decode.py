@@ -22,7 +22,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="model: a local Hugging Face folder of the LLaMA architecture; the model of the package by default",
     )
     parser.add_argument(
-        "--prompt", metavar="FILE", required=True, help="text to begin with; with --teacher-forced, the text itself"
+        "--prompt",
+        metavar="FILE",
+        required=True,
+        help="text to begin with, UTF-8; with --teacher-forced, the text itself",
     )
     parser.add_argument(
         "--system",
@@ -38,15 +41,25 @@ def fill(parser: argparse.ArgumentParser) -> None:
         type=positive,
         help="tokens to generate (default: 64); with --teacher-forced, tokens of the text to use (default: all)",
     )
-    parser.add_argument("--teacher-forced", action="store_true", help="evaluate the text itself; generate nothing")
+    parser.add_argument(
+        "--teacher-forced",
+        action="store_true",
+        help="predict every token of the text from the tokens before it; generate nothing",
+    )
     parser.add_argument(
         "--compare", metavar="S,S", type=system_names, default=[], help="further systems, on the same tokens"
     )
     parser.add_argument(
-        "--temperature", metavar="T", type=not_negative, default=0.0, help="of sampling; 0: the most probable token"
+        "--temperature",
+        metavar="T",
+        type=not_negative,
+        default=0.0,
+        help="temperature of sampling; 0: the most probable token",
     )
-    parser.add_argument("--seed", metavar="N", type=natural, default=1, help="of sampling")
-    parser.add_argument("--hazards", action="store_true", help="measure what formats and orders of sums do to the text")
+    parser.add_argument("--seed", metavar="N", type=natural, default=1, help="seed of sampling")
+    parser.add_argument(
+        "--hazards", action="store_true", help="measure what formats and orders of sums do to the text: nine more runs"
+    )
     parser.add_argument(
         "--rtl",
         metavar="LAYER.HEAD,...|all",
@@ -54,7 +67,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "computes, from the prompt's last token on; its bits are compared with the model's",
     )
     parser.add_argument(
-        "--rtl-memory", metavar="NAME", help="with --rtl: keys and values come to the unit at the cycles of this memory"
+        "--rtl-memory",
+        metavar="NAME",
+        help="with --rtl, of pam, lol-pim and INF2's accelerator: keys and values come to the unit "
+        "at the cycles of this memory",
     )
     parser.add_argument(
         "--rtl-merge",
@@ -64,7 +80,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rtl-accelerator",
         action="store_true",
-        help="with --rtl: INF2's whole accelerator is in Verilog, with its softmax",
+        help="with --rtl, of inf2 and inf2-fp32: the whole accelerator is in Verilog, with its "
+        "softmax and its memory port",
     )
     records_argument(parser)
     json_argument(parser, page=True)

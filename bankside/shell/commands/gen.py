@@ -15,7 +15,13 @@ __all__ = ["fill", "run"]
 
 def fill(parser: argparse.ArgumentParser) -> None:
     selection_arguments(parser)
-    parser.add_argument("-o", "--output", metavar="DIR", help="folder for the files; out/gen/UNIT-PRESET by default")
+    parser.add_argument(
+        "-o",
+        "--output",
+        metavar="DIR",
+        help="folder for the files; by default out/gen/UNIT-PRESET, or the configuration hash if "
+        "no preset has the configuration",
+    )
     parser.add_argument("--name", metavar="MODULE", help="name of the Verilog module; the unit's by default")
     json_argument(parser)
 

@@ -10,7 +10,11 @@ __all__ = ["fill", "run"]
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--memory", metavar="M", help="one memory in full: a name or a YAML file, which is checked")
+    parser.add_argument(
+        "--memory",
+        metavar="M",
+        help="one memory in full: a name or a YAML file, which is checked; with --json, memories lists it alone",
+    )
     json_argument(parser)
 
 

@@ -17,9 +17,18 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "pattern", metavar="PATTERN", nargs="?", default="*", help="only units whose names match: 'pam-*'"
     )
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--make", action="store_true", help="make the missing, stale and refused records")
+    what.add_argument(
+        "--make",
+        action="store_true",
+        help="make missing, stale and refused records, one a core; without PATTERN also the records that repro needs",
+    )
     what.add_argument("--remake", action="store_true", help="make all records again")
-    what.add_argument("--check", action="store_true", help="measure again and compare: exit code 1 if anything differs")
+    what.add_argument(
+        "--check",
+        action="store_true",
+        help="measure again and compare results and Verilog, errors against binary64 within 1e-11 "
+        "of their value; exit code 1 if anything differs",
+    )
     records_argument(parser)
     json_argument(parser)
 

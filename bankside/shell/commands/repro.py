@@ -12,13 +12,22 @@ __all__ = ["fill", "run"]
 
 
 def fill(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paper", metavar="PAPER", nargs="?", help="paper; --list without PAPER lists all papers")
+    parser.add_argument(
+        "paper",
+        metavar="PAPER",
+        nargs="?",
+        help="paper; --list without PAPER lists all papers, those of other packages too",
+    )
     parser.add_argument("--claims", metavar="ID,...", help="compute only these claims; all by default")
     parser.add_argument(
         "--list", action="store_true", help="list the claims, or without PAPER the papers; compute nothing"
     )
     parser.add_argument("--figure", metavar="NAME", help="draw a figure of the paper with our values beside it")
-    parser.add_argument("--output", metavar="FILE.png", help="the figure's file; out/repro/PAPER-NAME.png by default")
+    parser.add_argument(
+        "--output",
+        metavar="FILE.png",
+        help="file of the figure, .png, .svg or .pdf; out/repro/PAPER-NAME.png by default",
+    )
     parser.add_argument(
         "--results",
         metavar="FILE.csv",
@@ -32,7 +41,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         metavar="S",
         type=positive,
         default=540,
-        help="most seconds for all missing measurements together",
+        help="most seconds for all missing measurements together, two at once; rows that still lack one are timed-out",
     )
     records_argument(parser)
     json_argument(parser, page=True)

@@ -33,7 +33,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--workload",
         metavar="NAME|FILE",
         required=True,
-        help="workload by name, its description (YAML), or a file of requests",
+        help="workload by name, its description (.yaml), or a file of requests",
     )
     work.add_argument(
         "--format", metavar="F", help="format of the file: jsonl, vidur, tsv or neupims; by its first line if not given"
@@ -71,10 +71,15 @@ def fill(parser: argparse.ArgumentParser) -> None:
     how.add_argument(
         "--token-budget", metavar="N", type=positive, default=8192, help="most tokens of an iteration with prefill"
     )
-    how.add_argument("--chunked", action="store_true", help="prefill in pieces, beside decoding")
+    how.add_argument("--chunked", action="store_true", help="prefill prompts in pieces, beside decoding")
     how.add_argument("--preemption", metavar="P", default="recompute", help="recompute or reserve")
     how.add_argument("--instances", metavar="I", type=positive, default=1, help="copies of the system")
-    how.add_argument("--dispatch", metavar="D", default="round-robin", help="round-robin or least-loaded")
+    how.add_argument(
+        "--dispatch",
+        metavar="D",
+        default="round-robin",
+        help="assignment of requests to instances: round-robin or least-loaded",
+    )
     how.add_argument(
         "--fast",
         metavar="TOLERANCE",
@@ -85,7 +90,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--slo", metavar="MS", type=above_zero, help="limit for the time per output token")
     limits.add_argument("--ttft-slo", metavar="MS", type=above_zero, help="limit for the time to first token")
     limits.add_argument(
-        "--search", choices=("batch", "rate"), help="find the largest batch or arrival rate that meets --slo"
+        "--search",
+        choices=("batch", "rate"),
+        help="find the largest batch or arrival rate that meets --slo; exit code 1 if none does",
     )
     limits.add_argument(
         "--slo-percentile", metavar="P", type=above_zero, default=99, help="percentile of TPOT for --search"

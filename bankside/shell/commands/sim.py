@@ -49,7 +49,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
             else f"{text} (default: {option.default})",
         )
     parser.add_argument("--seed", metavar="S", type=natural, default=1, help="seed of data and stalls")
-    parser.add_argument("--waves", action="store_true", help="write a waveform of the measured step to out/waves")
+    parser.add_argument(
+        "--waves", action="store_true", help="write a waveform of the run with memory timing to out/waves"
+    )
     records_argument(parser)
     json_argument(parser, page=True)
     parser.set_defaults(workload=tuple(others))

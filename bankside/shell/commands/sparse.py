@@ -49,7 +49,9 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="model: a local Hugging Face folder of the LLaMA architecture; the model of the package by default",
     )
     parser.add_argument("--text", metavar="FILE", help="text; the held-out text of the package's model by default")
-    parser.add_argument("--capture", metavar="DIR", help="in place of a text: a capture of the model")
+    parser.add_argument(
+        "--capture", metavar="DIR", help="in place of a text: a folder that capture wrote with the same model"
+    )
     parser.add_argument(
         "--tokens", metavar="N", type=positive, help="tokens of the text (default: 2048, or as many as there are)"
     )
@@ -83,7 +85,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--recent-inside",
         action="store_true",
-        help="of starc: tokens that are not clustered yet count towards the budget",
+        help="of starc: tokens that are not clustered yet count towards the budget; by default they come on top of it",
     )
     parser.add_argument("--pooled", action="store_true", help="of starc: queries that share keys share a selection")
     parser.add_argument("--seed", metavar="N", type=natural, default=1, help="of k-means")

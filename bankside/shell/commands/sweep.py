@@ -28,7 +28,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="values of a key: of the unit's configuration or "
         "workload, of the system's file, or a setting of eval or serve (context=1024,4096)",
     )
-    parser.add_argument("--output", metavar="FILE", required=True, help="file for the rows (.csv or .jsonl)")
+    parser.add_argument(
+        "--output",
+        metavar="FILE",
+        required=True,
+        help="file for the rows (.csv or .jsonl); FILE.partial holds them while the sweep runs",
+    )
     fixed = parser.add_argument_group("settings of all combinations")
     fixed.add_argument("--preset", metavar="P", help="unit: published configuration to start from")
     fixed.add_argument("--sim", action="store_true", help="unit: co-simulate too, beside the synthesis")
@@ -52,16 +57,25 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--pareto",
         metavar="X,Y",
         type=_columns,
-        help="draw these two columns, and mark the rows that no other row beats",
+        help="draw two columns, and mark the rows that no other row beats; larger is better for "
+        "throughput, clock, utilisation, largest batch and rates",
     )
     parser.add_argument(
         "--picture", metavar="FILE", help="file for --pareto (.png, .svg or .pdf); OUTPUT.png by default"
     )
     where = parser.add_mutually_exclusive_group()
     where.add_argument("--workers", metavar="N", type=positive, help="processes; one per core by default")
-    where.add_argument("--dask", metavar="ADDRESS", help="Dask scheduler whose workers compute the rows")
+    where.add_argument(
+        "--dask",
+        metavar="ADDRESS",
+        help="Dask scheduler whose workers compute the rows (pip install 'bankside[dask]'); "
+        "workers need the same version and see the same files",
+    )
     parser.add_argument(
-        "--no-measure", action="store_false", dest="measure", help="do not make measurement records that are missing"
+        "--no-measure",
+        action="store_false",
+        dest="measure",
+        help="do not make missing measurement records; rows that need them are refused",
     )
     records_argument(parser)
     json_argument(parser)

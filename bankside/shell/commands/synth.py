@@ -17,7 +17,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     selection_arguments(parser, several=True)
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--library", metavar="NAME", default="generic", help="cell library (see bankside list)")
-    which.add_argument("--liberty", metavar="FILE", help="Liberty file")
+    which.add_argument("--liberty", metavar="FILE", help="any Liberty file in place of a named library")
     which.add_argument(
         "--fpga", metavar="FAMILY", help="family of FPGAs in place of a cell library: xcup (UltraScale+)"
     )

@@ -50,8 +50,17 @@ TIME_ONLY: dict[str, tuple[str, ...]] = {
 
 def fill(parser: argparse.ArgumentParser) -> None:
     selection_arguments(parser, target="FILE|SYSTEM:MODEL")
-    parser.add_argument("--memory", metavar="M", help="memory; by default the usual one for the target")
-    parser.add_argument("--quirks", metavar="Q", help="reproduce this simulator, its defects included")
+    parser.add_argument(
+        "--memory",
+        metavar="M",
+        help="name or YAML file; by default hbm3-5.2 for a unit and for AttAcc's traces, gddr6-aim "
+        "for AiM's traces and cent",
+    )
+    parser.add_argument(
+        "--quirks",
+        metavar="Q",
+        help="reproduce this simulator, its defects included: aim-simulator, attacc-simulator or ramulator",
+    )
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--no-power-limit", action="store_true", help="lift the power limit on all-bank commands")
     parser.add_argument(
@@ -66,7 +75,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--queries", metavar="Q", type=queries, help="unit: queries that share the keys and values (default: 1)"
     )
     parser.add_argument(
-        "--channels", metavar="N", type=positive, help="system: channels of a block; file: channels of plain requests"
+        "--channels",
+        metavar="N",
+        type=positive,
+        help="system: channels of a block; file: channels of plain requests (default: all)",
     )
     parser.add_argument(
         "--devices", metavar="N", type=positive, help="system: devices that share a matrix (default: 1)"

@@ -26,11 +26,15 @@ WRITEBACK: dict[str, dict[str, Any]] = {
     "--tokens": {"metavar": "N", "type": positive, "help": "decode steps (default: 256)"},
     "--head-dim": {"metavar": "D", "type": positive, "help": "head dimension (default: 128)"},
     "--bytes": {"metavar": "B", "type": positive, "help": "bytes of an element: 1, 2 or 4 (default: 2)"},
-    "--interval": {"metavar": "C", "type": positive, "help": "tokens that are written together (default: 2)"},
+    "--interval": {
+        "metavar": "C",
+        "type": positive,
+        "help": "tokens that are written together; a write of C rows must be a multiple of the granularity (default: 2)",
+    },
     "--granularity": {
         "metavar": "B",
         "type": positive,
-        "help": "smallest direct write of the drive in bytes (default: 512)",
+        "help": "smallest direct write of the drive in bytes, a power of two (default: 512)",
     },
     "--extent-tokens": {
         "metavar": "N",
@@ -40,22 +44,26 @@ WRITEBACK: dict[str, dict[str, Any]] = {
     "--slots": {
         "metavar": "N",
         "type": positive,
-        "help": "intervals that the host buffer holds for a head (default: 2)",
+        "help": "intervals that the host buffer holds for each request and head (default: 2)",
     },
     "--workers": {
         "metavar": "N",
         "type": functools.partial(whole, least=1, most=256),
         "help": "threads that write (default: 4)",
     },
-    "--step-ms": {"metavar": "T", "type": not_negative, "help": "least time of a step in ms (default: 0)"},
+    "--step-ms": {
+        "metavar": "T",
+        "type": not_negative,
+        "help": "least time of a step in ms; the drive writes in that time (default: 0)",
+    },
     "--seed": {"metavar": "S", "type": natural, "help": "seed of the rows (default: 1)"},
     "--dir": {"metavar": "DIR", "help": "folder of the file, on the drive to measure (default: out/writeback)"},
     "--sync": {
         "action": "store_true",
         "default": None,
-        "help": "hold rows until the drive confirms them, against a loss of power",
+        "help": "hold rows in the host buffer until the drive confirms them, so that they outlive a loss of power",
     },
-    "--keep": {"action": "store_true", "default": None, "help": "leave the file in its folder"},
+    "--keep": {"action": "store_true", "default": None, "help": "leave the file writeback.spill in its folder"},
 }
 
 
