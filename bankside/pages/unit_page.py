@@ -222,8 +222,8 @@ _TYPES = {Any: "any", bool: "boolean", int: "integer", float: "number", str: "st
 
 
 def keys(model: type[BaseModel], prefix: str = "", closed: Collection[str] = ()) -> Iterator[list[str]]:
-    """Key, type, unit and meaning of each value of a result, parts behind the key that holds them; parts of the keys
-    ``closed`` are left out."""
+    """Key, type, unit and meaning of each value of a result. Parts follow the key that holds them, but for the keys
+    ``closed``."""
     for name, key in model.model_fields.items():
         if key.exclude:
             continue
@@ -251,7 +251,7 @@ def _kind(kind: Any, path: str) -> tuple[str, str, list[type[BaseModel]]]:
     if origin in (Union, UnionType):
         kinds = [_kind(part, path) for part in inner]
         models = [model for part in kinds for model in part[2]]
-        kinds = [part for part in kinds if not models or part[0] != "any"]  # what an installed package adds
+        kinds = [part for part in kinds if not models or part[2] or part[1] == path]  # a mapping: of installed packages
         inside = max((part[1] for part in kinds), key=len)
         texts = dict.fromkeys(part[0] for part in kinds)
         if inside != path and not models:
