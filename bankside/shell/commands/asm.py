@@ -38,8 +38,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format",
         choices=("bin", "hex"),
-        help="of OUT: bin has 16 bytes for each word, least significant first; hex a line of 32 "
-        "digits; by default hex for .hex, .mem and .txt, else bin",
+        help="of OUT: bin, 16 bytes a word, least significant first; hex, 32 digits a line. By default hex for .hex, "
+        ".mem and .txt, else bin",
     )
     parser.add_argument(
         "--written",
