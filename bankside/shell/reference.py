@@ -1,7 +1,7 @@
 """Tables of ``docs/cli.md``: options from the parsers of the commands, keys from the classes of their results.
 
-A table stands in the page as those of units do (:mod:`bankside.pages.unit_page`). Its name is ``options_COMMAND``, or a
-class of :mod:`bankside.results.schemas`.
+A table stands in the page as in the pages of units (:mod:`bankside.pages.unit_page`). Its name is ``options_COMMAND``,
+or a class of :mod:`bankside.results.schemas`.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def results(name: str) -> str:
 
 
 def options(name: str) -> str:
-    """Options of a command, and of ``selection`` the options that select a configuration; options of all commands and
+    """Options of a command. ``selection`` stands for the options that select a configuration. Options of all commands and
     of the workloads of units are left out."""
     parser, left_out = _Parser(prog=f"bankside {name}"), _Parser()
     json_argument(left_out, page=True)

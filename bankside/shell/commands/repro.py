@@ -16,7 +16,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "paper",
         metavar="PAPER",
         nargs="?",
-        help="paper; --list without PAPER lists all papers, those of other packages too",
+        help="paper; --list without PAPER lists all papers, from other packages too",
     )
     parser.add_argument("--claims", metavar="ID,...", help="compute only these claims; all by default")
     parser.add_argument(
