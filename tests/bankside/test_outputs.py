@@ -84,7 +84,7 @@ CASES = [
     _form("synth-fpga", "synth fp-mul --format e4m3 --fpga xcup", slow=True),
     Case("time-unit", "time pam-pu --tokens 33"),
     Case("time-unit-ddr", "time pam-pu --preset pam-ddr --memory ddr4-3200"),
-    Case("time-system", "time cent:llama-2-7b --tokens 3"),
+    Case("time-system", "time cent:llama-2-7b --tokens 3", slow=True),
     Case(
         "time-stage", "time cent:llama-2-7b --tokens 3 --stage attn_score --timeline t.json --export aim --output t.aim"
     ),
@@ -114,7 +114,7 @@ CASES = [
     _form("decode-sparse", f"{_DECODE} --system window-8-cent --teacher-forced"),
     Case("capture", "capture model --text story.txt -o captured"),
     _form("sparse", f"{_SPARSE} full,sparq,quest,infinigen,starc,window,top"),
-    _form("sparse-picture", f"{_SPARSE} full,starc --no-perplexity --picture rows.svg"),
+    _form("sparse-picture", f"{_SPARSE} full,starc --no-perplexity --picture rows.svg", slow=True),
     Case("asm", "asm block.cent -o block.hex"),
     Case("disasm", "disasm block.hex", before=("asm block.cent -o block.hex",)),
     Case("disasm-file", "disasm block.hex -o again.cent", before=("asm block.cent -o block.hex",)),
@@ -151,13 +151,8 @@ CASES = [
     Case("calibrate-trace", "calibrate pam --trace attention.jsonl"),
     _form("rtl", "rtl -o made"),
     _form("records", "records fp-mul"),
-    _form(
-        "explain",
-        "explain result.json --records made-up",
-        before=("eval pam-hbm-only --model llama-2-7b --records made-up --json > result.json",),
-    ),
+    _form("explain", "explain result.json", before=("eval gpu-only --model llama-2-7b --json > result.json",)),
     _form("kernels", "kernels"),
-    _form("schema", "schema doctor", json=False),
     _form("cache", "cache"),
     _form("cache-prune", "cache --prune 1000000"),
     _form("writeback", "writeback --tokens 5 --prefill 8 --dir spilled --keep"),
@@ -169,8 +164,8 @@ CASES = [
     _form("bench", "bench"),
 ]
 
-#: Commands that are not compared: code for a shell, and minutes of measurements.
-NOT_COMPARED = {"completion", "demo"}
+#: Commands that are not compared: code for a shell, descriptions of results, and minutes of measurements.
+NOT_COMPARED = {"completion", "schema", "demo"}
 
 
 # ---- What commands read -----------------------------------------------------------------------------------------------
@@ -181,16 +176,7 @@ def model(tmp_path_factory):
     return write_model(tmp_path_factory.mktemp("model") / "model", head_dim=32, context=128)
 
 
-@pytest.fixture(scope="session")
-def made_up_records(tmp_path_factory, pu_record):
-    """Of sources as they are today, so that an explanation does not depend on the age of the shipped records."""
-    folder = RecordFolder(tmp_path_factory.mktemp("made-up-records"))
-    for record in (pu_record("sim"), pu_record("synth", {"fo4_ps": 25.0})):
-        folder.write(record)
-    return folder.folder
-
-
-def given(folder: Path, model: Path, records: Path) -> None:
+def given(folder: Path, model: Path) -> None:
     """Write the files that the command lines of :data:`CASES` name."""
     text = {
         "story.txt": TEXT[:100],
@@ -217,15 +203,14 @@ def given(folder: Path, model: Path, records: Path) -> None:
     for name, contents in text.items():
         (folder / name).write_text(contents)
     (folder / "model").symlink_to(model)
-    (folder / "made-up").symlink_to(records)
     (folder / "reference.csv").symlink_to(ROOT / "tests" / "models" / "data" / "attacc_reference.csv")
 
 
 @pytest.fixture
-def place(tmp_path, model, made_up_records, monkeypatch):
+def place(tmp_path, model, monkeypatch):
     """The working folder. Figures of shipped records count whatever their sources are today, and benches say what
     nobody measured: what is compared does not depend on a simulator or on the age of a record."""
-    given(tmp_path, model, made_up_records)
+    given(tmp_path, model)
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path / "records"))
     monkeypatch.setenv("COLUMNS", "160")
