@@ -53,7 +53,7 @@ def test_counterexample(tmp_path):
     result = prove(Counter(9, at_most(8)), trace_dir=tmp_path)
     assert (result.status, result.depth) == ("counterexample", 9)
     assert not result
-    assert len(result.failing) == 1 and result.failing[0].startswith("the limit is kept (test_formal_prover.py:")
+    assert len(result.failing) == 1 and result.failing[0].startswith("the limit is kept (test_prover.py:")
     assert result.detail.startswith("in cycle 10 after reset this fails: the limit is kept")
 
 

@@ -296,7 +296,7 @@ def test_time_line_of_a_step():
     times."""
     system = load_system("pam")
     result = system.evaluate(OPT, context=2048, batch=16, records=Records())
-    view = system.timeline(OPT, context=2048, batch=16)
+    view = system.bind(OPT, Records()).timeline(context=2048, batch=16)
     own = [span for span in view.spans if ":" not in span.track]
     assert view.layers == view.of_layers == OPT.layers
     assert max(span.end_s for span in own) == pytest.approx(result.tpot_ms * 1e-3)
