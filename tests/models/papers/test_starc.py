@@ -90,7 +90,7 @@ def test_results(tmp_path):
     assert all(
         row.difference is not None for row in found.values() if row.category == "result" and row.verdict == "off"
     )
-    reasons = {claim.id for claim in PAPER.claims if claim.ours is not None and claim.ours.why}
+    reasons = {claim.id for claim in PAPER.claims if claim.ours is not None and claim.ours.value is None}
     assert {name for name, row in found.items() if row.verdict == "not-checkable"} == reasons
     latency, energy = (found[f"starc-{name}-full"].ours for name in ("lat", "en"))
     assert found["starc-lat-full"].verdict == "within" and all(a < b for a, b in zip(latency, energy, strict=True))
