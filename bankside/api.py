@@ -20,7 +20,8 @@ from bankside.models.systems import MissingRecord
 
 from .hardware.selection import Selection, select
 from .provenance.envelope import collecting, enveloped
-from .results.schemas import Eval, Serve, Synth
+from .results.schemas import Serve, Synth
+from .results.systems import Eval
 
 if TYPE_CHECKING:
     from bankside.constraints.workloads import WorkloadSpec
@@ -113,8 +114,7 @@ class SystemHandle:
 
         load = {"context": context, "batch": batch, "output_tokens": output_tokens, "measure": measure}
         with collecting():
-            result = evaluate(self.name, model, **load, records=records, changes=self.changes, **options)  # type: ignore[arg-type]
-            return Eval.model_validate(enveloped(result, "eval"))
+            return evaluate(self.name, model, **load, records=records, changes=self.changes, **options)  # type: ignore[arg-type]
 
     def serve(
         self,

@@ -1895,7 +1895,7 @@ def cent_costs() -> str:
     from bankside.models.cost import load_costs, tokens_per_usd
     from bankside.studies.evaluate import evaluate
 
-    one, rows = evaluate("cent", "llama-2-70b", context=2048, batch=None), []
+    one, rows = evaluate("cent", "llama-2-70b", context=2048, batch=None).to_json(), []
     controller, costs = one["controller"], load_costs()
     price = sum(controller[f"{part}_usd"] for part in ("die", "package", "nre"))
     saved = costs.system.devices * (price - controller["published_usd"]) / costs.operation.hours

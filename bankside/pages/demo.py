@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..results.systems import Eval
 from ..results.words import grouped_ms, number
 from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, table
 from .decoding import perplexities, running_text, waveform
@@ -115,7 +116,7 @@ def story(result: Result) -> Page:
         _heads(result["decoding"]),
     ]
     first = results[0]
-    here = f"{first['model']}, context {first['context']:,}, batch {first['batch']}"
+    here = f"{first.model}, context {first.context:,}, batch {first.batch}"
     parts = [
         _crossover(crossover),
         Part(
@@ -171,16 +172,16 @@ def _decoding(result: Result) -> list[Part]:
     ]
 
 
-def _rules(by_rule: Sequence[Sequence[Result]]) -> Part:
+def _rules(by_rule: Sequence[Sequence[Eval]]) -> Part:
     """Times of a token under each rule of the GPUs."""
     rows = [
         (
-            group[0]["gpu_rule"],
-            one["system"],
-            f"{one['tpot_ms']:.3f}",
+            group[0].gpu_rule,
+            one.system,
+            f"{one.tpot_ms:.3f}",
             f"{attention_ms(one):.3f}",
-            f"{sum(value for name, value in one['breakdown_ms'].items() if 'allreduce' in name):.3f}",
-            ", ".join(one["records"]) or "none",
+            f"{sum(value for name, value in one.breakdown_ms.items() if 'allreduce' in name):.3f}",
+            ", ".join(one.records) or "none",
         )
         for group in by_rule
         for one in group
@@ -283,6 +284,6 @@ def _crossover(crossover: Result) -> Part:
     )
 
 
-def attention_ms(result: Result) -> float:
+def attention_ms(result: Eval) -> float:
     """Milliseconds of a token that are attention, with its queries, appends and merges."""
     return sum(grouped_ms(result)[:2])

@@ -254,6 +254,8 @@ def _kind(kind: Any, path: str) -> tuple[str, str, list[type[BaseModel]]]:
         kinds = [part for part in kinds if not models or part[2] or part[1] == path]  # a mapping: of installed packages
         inside = max((part[1] for part in kinds), key=len)
         texts = dict.fromkeys(part[0] for part in kinds)
+        if {int, float} <= {*inner}:
+            texts.pop("integer")  # a whole number is a number
         if inside != path and not models:
             texts.pop("null", None)  # the key may be null, not its values
         return ", ".join(texts), inside, models

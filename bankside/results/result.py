@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field
+from bankside.constraints.core import result as _core
+from bankside.constraints.core.result import key
 
 from .notebook import Shown
 
-__all__ = ["Part", "Result", "key"]
+__all__ = ["Noted", "Part", "Result", "key"]
 
 
-class Part(Shown, BaseModel):
-    """Some keys of a result. Its values are checked when it is made; undeclared keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
+class Part(Shown, _core.Part):
+    """Some keys of a result, which a notebook shows."""
 
 
 class Result(Part):
@@ -25,6 +24,8 @@ class Result(Part):
         return self.model_dump(by_alias=True, exclude_unset=True)
 
 
-def key(text: str, unit: str | None = None, **options: Any) -> Any:
-    """A key of a result: its meaning, and the unit of its values."""
-    return Field(description=text, json_schema_extra=None if unit is None else {"unit": unit}, **options)
+class Noted(Result):
+    """A result with remarks, and with the tools that made what it rests on."""
+
+    notes: list[str] = key("remarks for readers of the figures", default=[])
+    tools: dict[str, Any] = key("version of each tool that affects the result", default={})

@@ -9,28 +9,27 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import reduce
 from operator import or_
-from typing import Annotated, Any, Literal
+from typing import Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
+from pydantic import BaseModel, Field, TypeAdapter, create_model
 
 from bankside.constraints.core.errors import ConfigError, nearest
 from bankside.constraints.core.registry import UNITS
+from bankside.constraints.core.result import Pair
 from bankside.models.papers.category import CATEGORIES
 from bankside.models.papers.claims import Claim
 from bankside.models.papers.difference import Difference as Cause
 from bankside.models.papers.verdict import VERDICTS
+from bankside.models.systems import kinds
 
 from ..provenance.envelope import SCHEMA
 from .programs import Asm, Disasm
 from .result import Part as _Part
 from .result import key as _key
+from .systems import Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload, Parallelism, eval_of
 from .tool import Cache, Doctor
 
-__all__ = ["COMMANDS", "Envelope", "schema_of"]
-
-
-#: Two ends of a band, or an estimate without and with wires.
-Pair = Annotated[list[float], Field(min_length=2, max_length=2)]
+__all__ = ["COMMANDS", "Envelope", "result_of", "schema_of"]
 
 
 # ---- What all results have ------------------------------------------------------------------------------------------
@@ -72,12 +71,6 @@ class _Selected(Envelope):
     preset: str | None = _key("preset that the configuration equals")
     config_hash: str = _key("hash of the configuration")
     config: dict[str, Any] = _key("the configuration")
-
-
-class Parallelism(_Part):
-    tensor: int = _key("devices that share a layer")
-    pipeline: int = _key("pipeline stages")
-    micro_batch: int | None = _key("requests of a micro-batch", default=None)
 
 
 class Spread(_Part):
@@ -441,474 +434,6 @@ class TimeTrace(_Timed):
 
 
 # ---- Systems --------------------------------------------------------------------------------------------------------
-
-
-class Split(_Part):
-    tensor: int = _key("devices that share a layer")
-    pipeline: int = _key("pipeline stages")
-    throughput_tok_s: float | None = _key("rate of the split; null if it is not possible", "tokens/s")
-    why: str | None = _key("reason why the split is not possible")
-
-
-class Accelerator(_Part):
-    preset: str = _key("preset of `inf2-accelerator`")
-    clock_mhz: float = _key("its clock", "MHz")
-    load_us: float = _key("a shard from the flash to the DRAM", "µs")
-    scores_us: float = _key("keys of the shard on the port, for one query", "µs")
-    softmax_us: float = _key("softmax and all other clocks of a query", "µs")
-    output_us: float = _key("values of the shard on the port, for one query", "µs")
-    dram_us: float = _key("the DRAM takes the shard and gives it to each query", "µs")
-    bound: Literal["load", "units", "dram"] = _key("longest of these: `load`, `units` or `dram`")
-
-
-class StepTimeline(_Part):
-    file: str = _key("written file")
-    spans: int = _key("number of spans")
-    layers: int = _key("layers that have spans")
-    of_layers: int = _key("layers of the model")
-
-
-class LinkBytes(_Part):
-    down: float = _key("bytes away from the host", "bytes")
-    up: float = _key("bytes towards the host", "bytes")
-
-
-class CentBlock(_Part):
-    pim_cycles: int = _key("cycles of a block's program", "memory clocks")
-    pim_ms: float = _key("time of a block on the channels", "ms")
-    cxl_ms: float = _key("time of a block on the links", "ms")
-    acc_ms: float = _key("time of a block on the units near memory", "ms")
-    transfer_bytes: float = _key(
-        "payload that devices receive for a block, as the authors' simulator counts it", "bytes"
-    )
-
-
-class CentController(_Part):
-    process: str = _key("process of the die")
-    units_mm2: dict[str, float] = _key("measured area by unit, in the process of the die", "mm²")
-    measured_mm2: float = _key("measured area of all units", "mm²")
-    measured_band_mm2: list[float] = _key("low and high end of the measured area", "mm²")
-    published_mm2: float = _key("published area of the units near memory, which the measured area replaces", "mm²")
-    die_mm2: float = _key("area of a controller with the measured area", "mm²")
-    die_usd: float = _key("price of its die", "$")
-    package_usd: float = _key("price of its package", "$")
-    nre_usd: float = _key("its share of the development", "$")
-    published_die_mm2: float = _key("area of a controller with the published area", "mm²")
-    published_usd: float = _key("its price: die, package and development", "$")
-    slowest: str | None = _key("unit with the longest path")
-    slowest_mhz: list[float] | None = _key("its clock in the process, an estimate without and with wires", "MHz")
-
-
-class Clustering(_Part):
-    prompt_flops: int = _key("operations of the prompt's clustering, for a head")
-    interval_flops: int = _key("operations of an interval's clustering, for a head")
-    prompt_gpu_ms: float = _key("the prompt's clustering on the GPUs, for all heads and layers", "ms")
-    gpu_us_per_step: float = _key("clustering of intervals on the GPUs, the share of a step", "µs")
-    write_bytes: int = _key("keys and values of an interval that move to their places, for a head", "bytes")
-    write_us_per_step: float = _key("all these moves, the share of a step", "µs")
-    us_per_step: float = _key("clustering and moves, the share of a step", "µs")
-    tpot_ms_with: float = _key("`tpot_ms` with both, nothing hidden", "ms")
-    energy_mj_per_token: dict[str, float] = _key("energy of both by component, and `total`", "mJ")
-
-
-class Selecting(_Part):
-    unit: str = _key("unit and preset")
-    clusters: int = _key("clusters of its measured selection")
-    tail_us: float = _key("from the last score to the program's end", "µs")
-    share_of_attention: float = _key("a tail in each layer over `attention_us`")
-    measured_share: float | None = _key("the record's share of attention on `pam-pu`")
-    tpot_ms_with: float = _key("`tpot_ms` with a tail in each layer", "ms")
-
-
-class Capacity(_Part):
-    """Memory of the fullest device."""
-
-    available_bytes_per_device: int = _key("memory of a device for weights, keys and values", "bytes")
-    weight_bytes_per_device: int = _key("weights on the fullest device", "bytes")
-    kv_bytes_per_device: int = _key("keys and values on the fullest device", "bytes")
-    largest_batch: int = _key("largest batch that fits at this context")
-    largest_batch_with_output: int = _key("largest batch that fits at this context with the output tokens")
-
-
-class DieArea(_Part):
-    """Units on one DRAM die, against the published budget."""
-
-    unit_ge: float = _key("measured area of one unit", "GE")
-    units_per_die: int = _key("number of units on a die")
-    unit_mm2: Pair = _key("area of one unit in the DRAM process, low and high end", "mm²")
-    units_mm2: Pair = _key("area of all units of a die, low and high end", "mm²")
-    die_percent: Pair = _key("`units_mm2` as a percentage of the die", "%")
-    with_other_percent: Pair = _key(
-        "the same percentage with the area of `other` added: "
-        "`reduction_mm2` if the reduction units are measured, else the published area",
-        "%",
-    )
-    placed_percent: Pair = _key("the same percentage with the customary placement utilisation at both ends", "%")
-    other: str = _key("further hardware that the budget covers, for example `16 reduction units, measured`")
-    other_mm2: float = _key("published area of this hardware", "mm²")
-    published_unit_mm2: float = _key("area of the paper's unit", "mm²")
-    published_units_percent: float = _key("area of the paper's units as a percentage of the die", "%")
-    die_mm2: float = _key("area of the die", "mm²")
-    budget_mm2: float = _key("total area that the paper states", "mm²")
-    budget_percent: float = _key("`budget_mm2` as a percentage of the die", "%")
-    logic_node: str = _key("logic process from which areas are converted")
-    density_penalty: float = _key("area in the DRAM process over area in the logic process")
-    source: str = _key("sources of the keys in `area`")
-    reduction_mm2: Pair | None = _key(
-        "area of all reduction units of a die, low and high end; null if none is measured", "mm²"
-    )
-
-
-class EvalUnit(_Part):
-    """The unit of a system, with measured figures."""
-
-    unit: str = _key("name of the unit")
-    preset: str | None = _key("preset of the unit")
-    settings: dict[str, Any] = _key("parameters that differ from the preset")
-    config: dict[str, Any] | None = _key("the configuration", default=None)
-    config_hash: str = _key("hash of the configuration")
-    clock_mhz: float = _key("clock at which the unit runs", "MHz")
-    fmax_mhz: float | None = _key("measured highest clock", "MHz")
-    library: str | None = _key("cell library of this measurement", default=None)
-    meets_clock: bool = _key("whether `fmax_mhz` is at least `clock_mhz`")
-    process: dict[str, Any] | None = _key(
-        "`process` of [synth](#synth): the clock in the unit's own process; null if there is none"
-    )
-    area_ge: float = _key("measured area", "GE")
-    beats_per_clock: float | None = _key("measured `beats_per_clock` of [sim](#sim)", "beats/clock", default=None)
-    softmax_gap_cycles: float | None = _key("measured `softmax_gap_cycles` of [sim](#sim)", "clocks", default=None)
-    drain_cycles: float | None = _key("measured `drain_cycles` of [sim](#sim)", "clocks", default=None)
-
-
-class UnitAttention(_Part):
-    """Attention on units beside the banks of a memory."""
-
-    memory: str = _key("name of the memory")
-    power_limit: bool = _key("whether the power limit applies")
-    refresh: bool = _key("whether refresh is included")
-    channels: int = _key("channels of a device")
-    banks: int = _key("banks of a channel")
-    instances: int = _key("key/value heads times requests, on one device")
-    channels_per_instance: int = _key("channels over which one instance is spread")
-    instances_per_channel: int = _key("instances on the busiest channel")
-    queries_per_instance: int = _key("queries that share keys and values")
-    queries_per_pass: int = _key("most queries that a burst of K or V meets")
-    passes: int = _key("passes over K and V for the queries that share them")
-    tokens_per_bank: int = _key("tokens in the fullest bank", "tokens")
-    cycles_per_layer: float = _key("cycles of the busiest channel", "memory clocks")
-    reads_per_layer: float = _key("all-bank reads of the busiest channel")
-    read_slot_utilisation: float = _key("fraction of the shortest read intervals that are used")
-    softmax_gap_memory_cycles: int = _key("measured softmax gap", "memory clocks")
-    unit_burst_memory_cycles: int = _key("time that the unit needs for one column burst", "memory clocks")
-
-
-class PartialResults(_Part):
-    """Bytes of a layer's partial results over each hop; empty without reduction units."""
-
-    tree_bytes: dict[str, float] = _key("with reduction units in the arrays, by hop", "bytes", default={})
-    central_bytes: dict[str, float] = _key("with one place of reduction per device, by hop", "bytes", default={})
-    saved_percent: dict[str, float] = _key("saving of the reduction units, by hop", "%", default={})
-
-
-class Tier(_Part):
-    """A tier of memory in a step."""
-
-    model_config = ConfigDict(extra="allow")
-
-    tokens: int = _key("tokens in the tier")
-    capacity_tokens: int = _key("tokens for which the tier has room")
-    active_tokens: int = _key("tokens that the step activates")
-    active_percent: float = _key("share of all active tokens", "%")
-    query_us: float = _key("time per layer to send the queries", "µs")
-    local_us: float = _key("time per layer of attention on the units", "µs")
-    reduce_us: float = _key("time per layer of reduction, hidden or not", "µs")
-    return_us: float = _key("time per layer to return the results", "µs")
-    scores_us: float = _key("time per layer to return the scores", "µs")
-    total_us: float = _key("time of a layer's attention", "µs")
-    queries_per_pass: int = _key("most queries that a column read meets")
-    passes: int = _key("passes over K and V for the queries that share them")
-    imbalance: float = _key("largest load of a bank group or channel over the mean")
-    moving_ms: float = _key("time of a step in a bank group or channel for reads and writes of moved tokens", "ms")
-    busy_ms: float = _key("time of a step in a bank group or channel for attention", "ms")
-    units_mm2: Pair | None = _key(
-        "measured area of all units of a die, low and high end; null if it is not measured", "mm²"
-    )
-    reduction_mm2: Pair | None = _key(
-        "measured area of all reduction units of a die, low and high end; null if it is not measured", "mm²"
-    )
-    published_percent: float = _key("published area of the hardware as a percentage of the die", "%")
-    die_percent: Pair | None = _key("`units_mm2` as a percentage of the die", "%")
-    with_other_percent: Pair | None = _key("the same percentage with the reduction units", "%")
-    partial_results: PartialResults = _key("partial results of a layer over each hop")
-
-
-class TierReduction(_Part):
-    """Reduction of partial results, over the time of attention."""
-
-    model_config = ConfigDict(extra="allow")
-
-    share_percent: float = _key("percentage of attention time for unhidden reduction and the last merge", "%")
-    hidden_percent: float = _key(
-        "percentage of attention time with reduction hidden behind the units, in the slowest tier", "%"
-    )
-    exposed_us: float = _key("time per layer of unhidden reduction", "µs")
-    merge_us: float = _key("time per layer of the last merge", "µs")
-
-
-class TierAttention(_Part):
-    """Attention over tiers of memory (`pam`, `ls-pim`, `l-pim`)."""
-
-    model_config = ConfigDict(extra="allow")
-
-    tiers: dict[str, Tier] = _key("each tier")
-    micro_batch: int = _key("requests of a micro-batch")
-    kv_tokens: int = _key("tokens of all requests", "tokens")
-    active_tokens: int = _key("tokens that the step activates", "tokens")
-    moves: dict[str, int] = _key("swaps between two tiers in the step")
-    moved_percent: float = _key("swaps as a percentage of the tokens", "%")
-    migration_ms: float = _key("time of the transfers between tiers, which run beside the step", "ms")
-    block_table_bytes: int = _key("size of the entries of all tokens in the block table", "bytes")
-    interface_rate_fraction: dict[str, float] = _key(
-        "for each pair of tiers: measured fraction of the slower memory's rate that transfers reach"
-    )
-    x: float | None = _key(
-        "target ratio of the scheduler: importance of a token in HBM over the importance of a token in the SSD"
-    )
-    y: float | None = _key(
-        "target ratio of the scheduler: importance of a token in DDR over the importance of a token in the SSD"
-    )
-    reduction: TierReduction | None = _key("reduction of partial results; null without reduction units")
-
-
-class ModuleAttention(_Part):
-    """Attention on AiM modules alone (`lol-pim`, `aimx-pim`)."""
-
-    memory: str = _key("name of the memory")
-    partition: Literal["token", "head"] = _key(
-        "`token` or `head`: see [LoL-PIM as a system](lolpim/system.md#where-operands-lie)"
-    )
-    ping_pong: bool = _key("whether there are two sets of buffers")
-    kv_heads_per_module: int = _key("key/value heads of each request on a module")
-    queries_per_head: int = _key("queries that share a head's keys and values")
-    modules_per_head: int = _key("modules that share an attention head")
-    score_us_per_layer: float = _key("time of the channels for the scores of one request on a module", "µs")
-    context_us_per_layer: float = _key(
-        "time of the channels for the product with the values of one request on a module", "µs"
-    )
-    softmax_us_per_layer: float = _key("time of the hub for the softmax, hidden or not", "µs")
-    sums_us_per_layer: float = _key("time of the hub for sums of partial results, hidden or not", "µs")
-    kv_append_us_per_layer: float = _key("time to write the new token's key and value", "µs")
-
-
-class EvalAny(Envelope):
-    """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
-
-    config_hash: str = _key("hash of the system's description, the model's shape and the options")
-    system: str = _key("name of the system")
-    model: str = _key("name of the model")
-    context: int = _key("context of the first step", "tokens")
-    batch: int = _key("requests of all instances together")
-    output_tokens: int = _key("number of generated tokens")
-    instances: int = _key("number of copies of the system")
-    tpot_ms: float = _key("time per output token of a request", "ms")
-    throughput_tok_s: float = _key("tokens of all requests per second", "tokens/s")
-    energy_mj_per_token: float = _key("modelled energy per token", "mJ")
-    breakdown_ms: dict[str, float] = _key("`tpot_ms` by operator; the values add up to `tpot_ms`", "ms")
-    energy_breakdown_mj: dict[str, float | str] = _key("energy by component, or `not modelled`", "mJ")
-    capacity: Capacity = _key("memory of the fullest device")
-    parallelism: Parallelism = _key("division of the model over devices")
-    area: DieArea | None = _key("units on a die; null for a system without units")
-    unit: EvalUnit | dict[str, Any] | None = _key("the unit with measured figures; null for a system without units")
-    attention: UnitAttention | TierAttention | ModuleAttention | dict[str, Any] | None = _key(
-        "attention beside memory; null for a system without units"
-    )
-    utilisation_percent: float | None = _key(
-        "[operations over their peak](lolpim/system.md#results); only on systems of AiM modules alone", "%"
-    )
-    gpu_rule: str | None = _key("[rule](gpu.md) by which GPUs take their times")
-    records: list[str] = _key("measurement records and kernel records on which the result rests")
-    assumptions: list[str] = _key("assumptions of the model")
-    splits: list[Split] | None = _key("splits that `--split` tried", default=None)
-    timeline: StepTimeline | None = _key("the file of `--timeline`", default=None)
-
-
-class OfCent(_Part):
-    """Further keys of `cent`."""
-
-    block: CentBlock | None = _key("a block of the model", default=None)
-    embedding_ms: float | None = _key("time of a token for embedding, last norm and output matrix", "ms", default=None)
-    host_ms: float | None = _key("time of a token on the host", "ms", default=None)
-    power_w: float | None = _key("power of all devices", "W", default=None)
-    power_breakdown_w: dict[str, float] | None = _key("power by component", "W", default=None)
-    stages: int | None = _key("stages of the pipeline", default=None)
-    utilised_devices: int | None = _key("devices with a stage", default=None)
-    controller: CentController | None = _key(
-        "the controller of a device with measured areas; null under quirks and if an area has not been measured",
-        default=None,
-    )
-    price_usd: dict[str, float] | None = _key("price by part", "$", default=None)
-    usd_per_hour: float | None = _key("price over three years, and electricity", "$/h", default=None)
-    tokens_per_usd: float | None = _key("tokens for a dollar", "1/$", default=None)
-
-
-class OfInf2(_Part):
-    """Further keys of `inf2` and its baselines."""
-
-    traffic_bytes: dict[str, LinkBytes] | None = _key("bytes of a decode step over all links of a name", default=None)
-    prefill_s: float | None = _key("prefill of all requests", "s", default=None)
-    run_throughput_tok_s: float | None = _key("throughput with the prefill counted", "tokens/s", default=None)
-    weights_at: Literal["gpu", "host", "drives"] | None = _key(
-        "place of the weights: `gpu`, `host` or `drives`", default=None
-    )
-    kv_at: Literal["host", "drives"] | None = _key("of the baselines: place of keys and values", default=None)
-    price_usd: dict[str, float] | None = _key(
-        "price of `gpu`, `server`, `expansion` and `drives`; null for a GPU without a price", "$", default=None
-    )
-    x_cache_requests: int | None = _key("of `inf2`: requests whose inputs the host keeps", default=None)
-    x_cache_bound: str | None = _key("of `inf2`: why there are not more", default=None)
-    shards_per_drive: int | None = _key("of `inf2`: key/value heads of requests on the busiest drive", default=None)
-    dram_pieces: int | None = _key("of `inf2`: pieces in which a shard passes the drive's DRAM", default=None)
-    tok_s_per_usd: float | None = _key("`run_throughput_tok_s` over the whole price", "tokens/s/$", default=None)
-    accelerator: Accelerator | None = _key("of `inf2`: stages of a query and a shard", default=None)
-
-
-class OfStarc(_Part):
-    """Further keys of `starc`. Counts are of a head whose tokens are selected, means over steps."""
-
-    method: str | None = _key("which tokens heads read", default=None)
-    budget: int | None = _key("tokens of a selection", "tokens", default=None)
-    prompt_tokens: int | None = _key("tokens of the prompt", default=None)
-    unit_tokens: int | None = _key("tokens of an access unit", default=None)
-    full_layers: int | None = _key("first layers that attend to all tokens", default=None)
-    wanted: float | None = _key("tokens that the head attends to", "tokens", default=None)
-    fetched: float | None = _key("tokens of the access units that it reads", "tokens", default=None)
-    overfetch: float | None = _key("`fetched` without `wanted`", "tokens", default=None)
-    units: float | None = _key("access units", default=None)
-    runs: float | None = _key("runs of neighbours among them", default=None)
-    rows: float | None = _key("rows with some of them, for K; V has as many", default=None)
-    waiting: float | None = _key("share of the reads' time in which a channel waits for another head", default=None)
-    attention_us: float | None = _key("attention on the units, all layers of a step", "µs", default=None)
-    scored: float | None = _key(
-        "vectors that a head reads to score tokens; not in `attention_us`", "vectors", default=None
-    )
-    synthetic: bool | None = _key("whether keys and queries are made up", default=None)
-    steps: int | None = _key("steps whose selections were computed", default=None)
-    clustering: Clustering | None = _key(
-        "clustering and moves of clustered tokens, not in `tpot_ms`; null for other methods", default=None
-    )
-    selecting: Selecting | None = _key(
-        "the unit that selects, from its record, not in `tpot_ms`; null for other methods", default=None
-    )
-
-
-class Eval(OfStarc, OfInf2, OfCent, EvalAny):
-    """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
-
-
-class EvalWorkload(Envelope):
-    """``bankside eval --workload``: decoding in steady state."""
-
-    system: str = _key("name of the system")
-    model: str = _key("name of the model")
-    workload: str = _key("name of the workload")
-    throughput_tok_s: float = _key("tokens of all requests per second", "tokens/s")
-    batch: float = _key("number of requests, mean over the steps")
-    context: float = _key("mean context of a request", "tokens")
-    largest_batch: int = _key("largest batch of all steps")
-    longest_context: int = _key("longest context of all steps", "tokens")
-    preempted: int = _key("requests that lost their room because other requests grew")
-    utilisation_percent: float | None = _key(
-        "[operations over their peak](lolpim/system.md#results); only on systems of AiM modules alone", "%"
-    )
-    parallelism: Parallelism = _key("`tensor` and `pipeline` of the fastest split")
-    splits: list[Split] | None = _key("splits that `--split` tried")
-    records: list[str] = _key("measurement records on which the result rests")
-
-
-class Layer(_Part):
-    tokens: int = _key("tokens of K and V")
-    heads_per_stack: int = _key("heads on the stack")
-    head_dim: int = _key("head dimension")
-    bytes: int = _key("bytes of an element", "bytes")
-    placement: str = _key("place of the units")
-
-
-class EvalLayer(Envelope):
-    """``bankside eval attacc --layer``."""
-
-    system: Literal["attacc"] = _key("`attacc`")
-    layer: Layer = _key("the layer")
-    memory: str = _key("name of the memory")
-    power_limit: bool = _key("whether the power limit applies")
-    quirks: str | None = _key("simulator whose defects are included")
-    cycles: int = _key("time until all channels have finished", "memory clocks")
-    time_ns: float = _key("`cycles` in ns", "ns")
-    commands: dict[str, int] = _key("number of issued commands by name, in all channels")
-    row_hits: int = _key("accesses that did not open their row themselves")
-    energy_pj: float | None = _key("energy of all channels", "pJ")
-    energy_breakdown_pj: dict[str, float] | None = _key("energy by component", "pJ")
-
-
-class ReferenceRow(_Part):
-    line: int = _key("line of the file")
-    system: str = _key("system of the row")
-    gpu: str = _key("kind of GPU, as in the file")
-    pim: str = _key("place of the units, as in the file")
-    powerlimit: bool = _key("whether the power limit of the memory applies")
-    ffopt: bool = _key("feed-forward co-processing")
-    pipeopt: bool = _key("head-level pipelining")
-    model: str = _key("model of the row")
-    Lin: int = _key("tokens of the prompt", "tokens")
-    Lout: int = _key("generated tokens", "tokens")
-    bs: int = _key("requests")
-    dtype: str = _key("number format, as in the file")
-    cores: int = _key("GPUs")
-    results: dict[str, float] = _key("what Bankside calculates, by column of the file")
-    reference: dict[str, float] = _key("value of the file")
-    relative_error: dict[str, float] = _key("`(result - reference) / reference`; 1 if only the reference is 0")
-
-
-class EvalReference(Envelope):
-    """``bankside eval SYSTEM --reference FILE``."""
-
-    system: str = _key("`SYSTEM`")
-    reference: str = _key("the file")
-    rows: list[ReferenceRow] = _key("each row of the file")
-    components: list[str] = _key("columns that are compared")
-    worst_relative_error: dict[str, float] = _key("by component: largest absolute relative error of all rows")
-    median_relative_error: dict[str, float] = _key("by component: median relative error")
-    cycle_rows: int = _key("rows with `pim_cycles`")
-    exact_cycles: int = _key("rows in which `pim_cycles` is equal")
-    not_compared: dict[str, int] = _key(
-        "by component: rows of units on the logic die, where the simulator's energy depends on what it ran before"
-    )
-
-
-class KernelTime(_Part):
-    prefill_s: float | None = _key("kernels of the prefill, by rule", "s")
-    decode_s: float | None = _key("kernels of all decode steps", "s")
-    share_of_measured: float | None = _key("kernel time over the measured time")
-    host_ms_per_step: float | None = _key("measured time without kernels, for each step", "ms")
-    why: str | None = _key("why a rule has no time")
-
-
-class RunRow(_Part):
-    model: str = _key("built-in model")
-    gpus: int = _key("GPUs of the run")
-    batch: int = _key("requests of the run")
-    measured_s: float = _key("time of the run", "s")
-    measured_ms_per_step: float = _key("the same for each generated token of a request", "ms")
-    rules: dict[str, KernelTime] = _key("kernel times by rule of the GPU")
-
-
-class EvalRuns(Envelope):
-    """``bankside eval SYSTEM --reference FILE`` with timed runs of a serving engine."""
-
-    system: str = _key("the system of GPUs")
-    reference: str = _key("the file")
-    prompt_tokens: int = _key("prompt of each request", "tokens")
-    output_tokens: int = _key("output of each request", "tokens")
-    rows: list[RunRow] = _key("each run of the file")
 
 
 class Operator(_Part):
@@ -1681,8 +1206,22 @@ def _printed(kind: type[BaseModel]) -> type[BaseModel]:
     """A kind of result with the keys that all results have before its own."""
     if issubclass(kind, Envelope):
         return kind
-    made: type[BaseModel] = create_model(kind.__name__, __base__=(kind, Envelope), __doc__=kind.__doc__)
+    keys: dict[str, Any] = {name: (field.annotation, field) for name, field in Envelope.model_fields.items()}
+    made: type[BaseModel] = create_model(kind.__name__, __base__=(kind, Envelope), __doc__=kind.__doc__, **keys)
     return made
+
+
+def _adapter(command: str) -> TypeAdapter[Any]:
+    results = COMMANDS[command]
+    if command == "eval":
+        results = (*dict.fromkeys(eval_of(kind) for kind in kinds().values()), *results[1:])
+    found = (*map(_sim, UNITS if command == "sim" else ()), *map(_printed, results))
+    return TypeAdapter(reduce(or_, found))  # type: ignore[arg-type]
+
+
+def result_of(document: Mapping[str, Any]) -> Any:
+    """The typed result of a command, from its output with ``--json``."""
+    return _adapter(document["command"]).validate_python(document)
 
 
 def schema_of(command: str) -> dict[str, Any]:
@@ -1695,9 +1234,7 @@ def schema_of(command: str) -> dict[str, Any]:
     """
     if command not in COMMANDS:
         raise ConfigError(nearest("command with --json", command, COMMANDS))
-    kinds = (*map(_sim, UNITS if command == "sim" else ()), *map(_printed, COMMANDS[command]))
-    adapter: TypeAdapter[Any] = TypeAdapter(reduce(or_, kinds))  # type: ignore[arg-type]
-    schema = {key: value for key, value in adapter.json_schema(by_alias=True).items() if key != "title"}
+    schema = {key: value for key, value in _adapter(command).json_schema(by_alias=True).items() if key != "title"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"bankside {command} --json, schema {SCHEMA}",

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.registry import simulation_result
 from bankside.models.cost import second_opinion
 
 from .terminal import FittingTable
+
+if TYPE_CHECKING:
+    from .systems import DieArea, Eval, EvalWorkload, Split
 
 __all__ = [
     "cosimulation_lines",
@@ -262,137 +265,64 @@ def _energies(pj: list[float]) -> list[str]:
     return [f"{value * factor:,.3f} {unit}" for value in pj]
 
 
-def _area(area: dict[str, Any]) -> str:
-    low, high = area["with_other_percent"]
+def _area(area: DieArea) -> str:
+    low, high = area.with_other_percent
     return (
-        f"{area['units_per_die']} units {area['units_mm2'][0]:.1f} to {area['units_mm2'][1]:.1f} mm2; with "
-        f"{area['other']}: {low:.1f} to {high:.1f} % of a {area['die_mm2']:g} mm2 die, published "
-        f"{area['budget_percent']:g} %; {area['placed_percent'][0]:.1f} to {area['placed_percent'][1]:.1f} % if cells "
+        f"{area.units_per_die} units {area.units_mm2[0]:.1f} to {area.units_mm2[1]:.1f} mm2; with "
+        f"{area.other}: {low:.1f} to {high:.1f} % of a {area.die_mm2:g} mm2 die, published "
+        f"{area.budget_percent:g} %; {area.placed_percent[0]:.1f} to {area.placed_percent[1]:.1f} % if cells "
         "fill as much of the placed area at both ends"
     )
 
 
-def _tier(tier: dict[str, Any]) -> str:
-    low, high = tier["with_other_percent"]
-    units = "units and reduction units" if tier["reduction_mm2"] else "units"
-    text = (
-        f"{tier['tokens']:,} of {tier['capacity_tokens']:,} tokens, {tier['active_percent']:.1f} % of the active ones, "
-        f"{tier['total_us']:.1f} us a layer; {units} {low:.1f} to {high:.1f} % of a die, published "
-        f"{tier['published_percent']:g} %"
-    )
-    if tier.get("interface_mm2"):
-        low, high = tier["interface_mm2"]
-        text += f"; interface {low:.3f} to {high:.3f} mm2, published {tier['interface_published_mm2']:g}"
-    return text
-
-
-def _reduction(attention: dict[str, Any]) -> list[tuple[str, str]]:
-    """Costs of partial results, for a system that merges them in its tiers."""
-    shares = attention.get("reduction")
-    if not shares:
-        return []
-    saved = [
-        f"{name} {tier['partial_results']['saved_percent']['group_to_device']:.1f} %"
-        for name, tier in attention["tiers"].items()
-        if tier["partial_results"]
-    ]
-    return [
-        (
-            "reduction",
-            f"{shares['share_percent']:.2f} % of attention; up to {shares['hidden_percent']:.1f} % is "
-            "hidden behind the units",
-        ),
-        ("partial results", f"traffic from group to device that the tree saves: {', '.join(saved) or 'none'}"),
-    ]
-
-
-def evaluation_text(r: dict[str, Any]) -> str:
+def evaluation_text(r: Eval) -> str:
+    """Result of ``bankside eval``, in the kind's own lines where it has some."""
     rows: list[tuple[str, Any]] = [
-        ("time per output token", f"{r['tpot_ms']:.3f} ms"),
-        ("throughput", f"{r['throughput_tok_s']:.1f} tokens/s"),
-        ("energy", f"{r['energy_mj_per_token']:.2f} mJ per token"),
+        ("time per output token", f"{r.tpot_ms:.3f} ms"),
+        ("throughput", f"{r.throughput_tok_s:.1f} tokens/s"),
+        ("energy", f"{r.energy_mj_per_token:.2f} mJ per token"),
     ]
-    rows += [(f"  {name}", f"{value:.4f} ms") for name, value in r["breakdown_ms"].items()]
+    rows += [(f"  {name}", f"{value:.4f} ms") for name, value in r.breakdown_ms.items()]
     rows += [
-        (f"  energy: {name}", f"{value:.4f} mJ" if isinstance(value, (int, float)) else value)
-        for name, value in r["energy_breakdown_mj"].items()
+        (f"  energy: {name}", value if isinstance(value, str) else f"{value:.4f} mJ")
+        for name, value in r.energy_breakdown_mj.items()
     ]
-    capacity = r["capacity"]
-    rows.append(("largest batch", f"{capacity['largest_batch']} at this context"))
-    area = r.get("area")
-    attention = r.get("attention") or {}
-    rows += [(f"  tier {name}", _tier(tier)) for name, tier in (attention.get("tiers") or {}).items()]
-    rows += _reduction(attention)
-    rows += _selection(r)
-    if area:
-        rows.append(("die area", _area(area)))
-    rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
-    rows += [
-        (f"split {one['tensor']} x {one['pipeline']}", one["why"] or f"{one['throughput_tok_s']:.1f} tokens/s")
-        for one in r.get("splits", [])
-    ]
-    if r.get("utilisation_percent") is not None:
-        rows.append(("utilisation", f"{r['utilisation_percent']:.1f} % of the modules' operations"))
-    rows += [("note", note) for note in r.get("notes", [])]
-    head = f"{r['system']}, {r['model']}, context {r['context']}, batch {r['batch']}"
-    if r["instances"] > 1:
-        head += f" over {r['instances']} instances"
+    rows.append(("largest batch", f"{r.capacity.largest_batch} at this context"))
+    rows += r.text_lines()
+    if r.area:
+        rows.append(("die area", _area(r.area)))
+    rows.append(("rests on", ", ".join(r.records) or "no measurement"))
+    rows += _splits(r.splits or [])
+    if r.utilisation_percent is not None:
+        rows.append(("utilisation", f"{r.utilisation_percent:.1f} % of the modules' operations"))
+    rows += [("note", note) for note in r.notes]
+    head = f"{r.system}, {r.model}, context {r.context}, batch {r.batch}"
+    if r.instances > 1:
+        head += f" over {r.instances} instances"
     return head + "\n" + _block(rows)
 
 
-def _selection(r: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Reads of a head of ``starc``, and costs beside the step."""
-    if "fetched" not in r:
-        return []
-    made = " (synthetic)" if r["synthetic"] else ""
-    rows = [
-        (
-            "selection",
-            f"{r['method']}, budget {r['budget']}: {r['wanted']:.0f} tokens wanted, {r['fetched']:.0f} "
-            f"fetched in {r['runs']:.0f} runs and {r['rows']:.0f} rows{made}",
-        ),
-        ("attention", f"{r['attention_us']:.1f} us a step; channels wait for {100 * r['waiting']:.1f} % of the reads"),
+def _splits(splits: Sequence[Split]) -> list[tuple[str, str]]:
+    return [
+        (f"split {one.tensor} x {one.pipeline}", one.why or f"{one.throughput_tok_s:.1f} tokens/s") for one in splits
     ]
-    clusters, unit = r["clustering"], r["selecting"]
-    if clusters:
-        rows.append(
-            (
-                "clustering",
-                f"{clusters['gpu_us_per_step']:.2f} us on the GPUs and "
-                f"{clusters['write_us_per_step']:.2f} us of moves a step, not in the time; "
-                f"{clusters['tpot_ms_with']:.3f} ms with both",
-            )
-        )
-    if unit:
-        rows.append(
-            (
-                "selecting",
-                f"{unit['unit']}, {unit['tail_us']:.3f} us a layer, not in the time; "
-                f"{unit['tpot_ms_with']:.3f} ms if nothing hides it",
-            )
-        )
-    return rows
 
 
-def steady_text(r: dict[str, Any]) -> str:
+def steady_text(r: EvalWorkload) -> str:
     """Decoding in steady state with requests of a workload."""
-    split = r["parallelism"]
     rows: list[tuple[str, Any]] = [
-        ("throughput", f"{r['throughput_tok_s']:.1f} tokens/s"),
-        ("batch", f"mean {r['batch']:.1f}, largest {r['largest_batch']}; {r['preempted']} preempted"),
-        ("context", f"mean {r['context']:.0f} tokens"),
-        ("split", f"tensor {split['tensor']}, pipeline {split['pipeline']}"),
+        ("throughput", f"{r.throughput_tok_s:.1f} tokens/s"),
+        ("batch", f"mean {r.batch:.1f}, largest {r.largest_batch}; {r.preempted} preempted"),
+        ("context", f"mean {r.context:.0f} tokens"),
+        ("split", f"tensor {r.parallelism.tensor}, pipeline {r.parallelism.pipeline}"),
     ]
-    if r["utilisation_percent"] is not None:
-        rows.append(("utilisation", f"{r['utilisation_percent']:.1f} % of the modules' operations"))
-    rows.append(("rests on", ", ".join(r["records"]) or "no measurement"))
-    if len(r["splits"]) > 1:
-        rows += [
-            (f"split {one['tensor']} x {one['pipeline']}", one["why"] or f"{one['throughput_tok_s']:.1f} tokens/s")
-            for one in r["splits"]
-        ]
-    rows += [("note", note) for note in r["notes"]]
-    return f"{r['system']}, {r['model']}, requests of {r['workload']}\n" + _block(rows)
+    if r.utilisation_percent is not None:
+        rows.append(("utilisation", f"{r.utilisation_percent:.1f} % of the modules' operations"))
+    rows.append(("rests on", ", ".join(r.records) or "no measurement"))
+    if len(r.splits) > 1:
+        rows += _splits(r.splits)
+    rows += [("note", note) for note in r.notes]
+    return f"{r.system}, {r.model}, requests of {r.workload}\n" + _block(rows)
 
 
 #: Rules of GPUs in words.
@@ -402,34 +332,33 @@ RULES = {"measured": "measured", "roofline": "roofline", "attacc-simulator": "as
 def summary_table(data: Mapping[str, Any]) -> FittingTable:
     """The main figures of every evaluation side by side, and area and clock of the unit. ``by_rule`` has the evaluations
     under each rule of the GPUs; the first are also ``evaluations``."""
+    from .systems import plain_keys
     from .words import band, grouped_ms
 
-    evaluations = list(data.get("evaluations") or [])
+    evaluations: list[Eval] = list(data.get("evaluations") or [])
     if not evaluations:
         raise ConfigError("a summary needs at least one evaluation")
     first = evaluations[0]
     rows: list[tuple[str, ...] | None] = []
 
-    def row(
-        name: str, value: Callable[[Mapping[str, Any]], str], them: Sequence[Mapping[str, Any]] = evaluations
-    ) -> None:
+    def row(name: str, value: Callable[[Eval], str], them: Sequence[Eval] = evaluations) -> None:
         rows.append((name, *(value(evaluation) for evaluation in them)))
 
     for group in data.get("by_rule") or [evaluations]:
-        rule = group[0].get("gpu_rule")
-        row(f"TPOT, GPU {RULES[rule]}" if rule else "time per output token", lambda e: f"{e['tpot_ms']:.3f} ms", group)
+        rule = group[0].gpu_rule
+        row(f"TPOT, GPU {RULES[rule]}" if rule else "time per output token", lambda e: f"{e.tpot_ms:.3f} ms", group)
         row("  attention", lambda e: f"{sum(grouped_ms(e)[:2]):.3f} ms", group)
         row("  everything else", lambda e: f"{sum(grouped_ms(e)[2:]):.3f} ms", group)
-        row("  throughput", lambda e: f"{e['throughput_tok_s']:.1f} tokens/s", group)
-    row("energy per token, as modelled", lambda e: f"{e['energy_mj_per_token']:.1f} mJ")
-    row("largest batch at this context", lambda e: str(e["capacity"]["largest_batch"]))
-    row("units on a DRAM die", lambda e: band(e["area"]["units_mm2"], "mm²") if e.get("area") else "–")
-    budgets = {e["area"]["budget_percent"] for e in evaluations if e.get("area")}
+        row("  throughput", lambda e: f"{e.throughput_tok_s:.1f} tokens/s", group)
+    row("energy per token, as modelled", lambda e: f"{e.energy_mj_per_token:.1f} mJ")
+    row("largest batch at this context", lambda e: str(e.capacity.largest_batch))
+    row("units on a DRAM die", lambda e: band(e.area.units_mm2, "mm²") if e.area else "–")
+    budgets = {e.area.budget_percent for e in evaluations if e.area}
     row(
         "  with reduction units" + "".join(f", budget {one:g} %" for one in sorted(budgets)),
-        lambda e: band(e["area"]["with_other_percent"], "%") if e.get("area") else "–",
+        lambda e: band(e.area.with_other_percent, "%") if e.area else "–",
     )
-    units = [evaluation.get("unit") for evaluation in evaluations]
+    units = [plain_keys(evaluation.unit) for evaluation in evaluations]
     if (synth := data.get("synth")) and not any(units):
         units[-1] = synth
     if any(units):
@@ -442,12 +371,12 @@ def summary_table(data: Mapping[str, Any]) -> FittingTable:
                 *((f"{one['fmax_mhz']:.0f} MHz" if one["fmax_mhz"] else "no path") if one else "–" for one in units),
             ),
         ]
-    columns = [(evaluation["system"], {"justify": "right"}) for evaluation in evaluations]
+    columns = [(evaluation.system, {"justify": "right"}) for evaluation in evaluations]
     return FittingTable(
         [("", {}), *columns],
         rows,
         range(1, len(evaluations)),
-        title=f"{first['model']}, context {first['context']}, batch {first['batch']}",
+        title=f"{first.model}, context {first.context}, batch {first.batch}",
         title_style="bold",
     )
 

@@ -23,7 +23,8 @@ from ..hardware.generate import generated_files, verilog
 from ..hardware.selection import select
 from ..pages import write_page
 from ..pages.demo import answer, attention_ms
-from ..provenance.envelope import enveloped
+from ..provenance.envelope import SCHEMA, enveloped
+from ..results.systems import Eval, plain_keys
 from ..results.text import cosimulation_lines, summary_table
 from ..studies.decode import decode_text
 from ..studies.evaluate import evaluate
@@ -91,7 +92,7 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
         tell(f"evaluating {len(SYSTEMS)} systems with {MODEL}, context {CONTEXT}, batch {BATCH}")
         by_rule = [[_evaluate(system, MODEL, CONTEXT, BATCH, rule) for system in SYSTEMS] for rule in RULES]
         evaluations = by_rule[0]
-        sweeps = {e["system"]: _sweep(e) for e in evaluations}
+        sweeps = {e.system: _sweep(e) for e in evaluations}
 
         tell(f"the same with {CROSSOVER[1]}, and with contexts of {CONTEXTS[0]} to {CONTEXTS[-1]} tokens")
         crossover = _crossover()
@@ -127,10 +128,10 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     files = [str(folder / name) for name in ("index.html", "results.json", PROMPT_FILE, DECODED_PAGE)] + [
         *map(str, paths)
     ]
-    result = {"schema": 1, **data, "files": files}
+    result = _document({"schema": 1, **data, "files": files})
     document = enveloped(result, "demo")
     write_files(folder, {"results.json": json.dumps(document, indent=1) + "\n"})
-    write_page(folder / "index.html", document)
+    write_page(folder / "index.html", document, result=data)
     write_page(folder / DECODED_PAGE, decoded)
 
     from rich.console import Console
@@ -226,12 +227,20 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
     )
 
 
-def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> dict[str, Any]:
+def _document(value: Any) -> Any:
+    """Plain data of results within lists and mappings."""
+    if isinstance(value, Eval):
+        return {"schema": SCHEMA, **value.to_json()}
+    if isinstance(value, dict):
+        return {key: _document(one) for key, one in value.items()}
+    return [_document(one) for one in value] if isinstance(value, list) else value
+
+
+def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> Eval:
     """Result of one of :data:`SYSTEMS`, which the page shows under this name."""
     system, changes = SYSTEMS[name]
-    return evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule}) | {
-        "system": name
-    }
+    found = evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule})
+    return found.model_copy(update={"system": name})
 
 
 def _crossover() -> dict[str, Any]:
@@ -245,7 +254,7 @@ def _crossover() -> dict[str, Any]:
     for name in CROSSOVER:
         shape = load_model(name)
         for rule in RULES[:2]:
-            known: dict[int, dict[str, Any]] = {}
+            known: dict[int, Eval] = {}
             taken: set[int] = set()
             for unit in units:
                 points: list[dict[str, Any]] = []
@@ -257,7 +266,7 @@ def _crossover() -> dict[str, Any]:
                         pair = known[context], _evaluate(unit, name, context, BATCH, rule)
                     except ConfigError:
                         break  # the KV cache is full
-                    together = pair[1]["attention"]["queries_per_pass"]
+                    together = plain_keys(pair[1].attention)["queries_per_pass"]
                     if together in taken:
                         break  # passes are those of a unit before
                     points.append(
@@ -265,7 +274,7 @@ def _crossover() -> dict[str, Any]:
                         | {
                             f"{word}_{key}": value
                             for word, one in zip(("without", "with"), pair, strict=True)
-                            for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))
+                            for key, value in (("ms", one.tpot_ms), ("attention_ms", attention_ms(one)))
                         }
                     )
                 if points:
@@ -283,8 +292,8 @@ def _crossover() -> dict[str, Any]:
     return {"systems": list(SYSTEMS), "batch": BATCH, "models": series}
 
 
-def _sweep(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
+def _sweep(evaluation: Eval) -> list[Eval]:
     """The same system and model at batches up to the largest that fits."""
-    largest = evaluation["capacity"]["largest_batch"]
+    largest = evaluation.capacity.largest_batch
     batches = sorted({b for b in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if b <= largest} | {largest})
-    return [_evaluate(evaluation["system"], MODEL, CONTEXT, batch, RULES[0]) for batch in batches]
+    return [_evaluate(evaluation.system, MODEL, CONTEXT, batch, RULES[0]) for batch in batches]

@@ -221,7 +221,7 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
             measure=job.measure,
             records=job.records,
             changes=changes,
-        )
+        ).to_json()
     else:
         result = _served(job, model, {**serving, **whole}, changes)
     return _numbers(result), list(result["records"])
