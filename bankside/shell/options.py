@@ -53,7 +53,8 @@ def page(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None
         from ..pages import write_page
         from ..provenance.envelope import enveloped
 
-        write_page(arguments.html, enveloped(_plain(result), arguments.command), getattr(arguments, "records", None))
+        document, typed = enveloped(_plain(result), arguments.command), None if isinstance(result, dict) else result
+        write_page(arguments.html, document, getattr(arguments, "records", None), typed)
 
 
 def show(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
@@ -172,18 +173,9 @@ def records_argument(parser: argparse.ArgumentParser) -> None:
 def dry_run(arguments: argparse.Namespace, selection: Any) -> bool:
     if arguments.dry_run:
         from ..hardware.generate import tool_versions
+        from ..results.units import DryRun
 
-        emit(
-            arguments,
-            {
-                "schema": 1,
-                "unit": selection.unit.name,
-                "preset": selection.preset,
-                "config_hash": selection.config_hash,
-                "config": selection.config.model_dump(mode="json"),
-                "tools": tool_versions(),
-            },
-        )
+        emit(arguments, DryRun(**selection.keys, tools=tool_versions()))
     return arguments.dry_run
 
 

@@ -22,7 +22,7 @@ __all__ = ["command_tables"]
 #: Prefix of the keys of a part that has a table of its own.
 PREFIXES = {"UnitAttention": "attention.", "TierAttention": "attention.", "ModuleAttention": "attention."}
 #: Keys whose parts have tables of their own.
-CLOSED = {"Sim": ("runs",), "EvalAny": ("attention",), "Demo": ("crossover",)}
+CLOSED = {"Sim": ("runs",), "EvalAny": ("attention",), "Demo": ("crossover", "sim", "synth")}
 
 #: Commands with a unit and its configuration.
 SELECTING = ("gen", "sim", "synth", "time")
