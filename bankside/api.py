@@ -20,11 +20,13 @@ from bankside.models.systems import MissingRecord
 
 from .hardware.selection import Selection, select
 from .provenance.envelope import collecting, enveloped
-from .results.schemas import Serve, Synth
+from .results.schemas import Serve
 from .results.systems import Eval
 
 if TYPE_CHECKING:
     from bankside.constraints.workloads import WorkloadSpec
+
+    from .results.units import Synth
 
 __all__ = [
     "BanksideError",
@@ -68,21 +70,17 @@ class UnitHandle:
         :exc:`CheckFailed`
             If an output differs from the model.
         """
-        from bankside.constraints.core.registry import simulation_result
-
         from .evidence.measure import require_equal, simulate
 
-        result = simulate(self.selection, seed=seed, records=records, **workload)
-        require_equal(result)
-        return simulation_result(result)
+        measured = simulate(self.selection, seed=seed, records=records, **workload).measured
+        require_equal(measured)
+        return measured
 
     def synthesise(self, library: str = "generic", *, effort: str = "balanced", records: str | None = None) -> Synth:
         """Synthesise the unit with a cell library, and keep the record."""
         from .evidence.measure import synthesise
 
-        with collecting():
-            result = synthesise(self.selection, library=library, effort=effort, records=records)
-            return Synth.model_validate(enveloped(result, "synth"))
+        return synthesise(self.selection, library=library, effort=effort, records=records)
 
 
 @dataclass(frozen=True)

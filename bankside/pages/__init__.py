@@ -9,8 +9,10 @@ from typing import Any
 
 from bankside.constraints.core.workspace import write_files
 
+from ..results.demo import Demo
 from ..results.result import Part
 from ..results.systems import Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload
+from ..results.units import Sim, Synth, SynthAll, SynthFpga, TimeTrace, TimeUnit
 from . import decoding, demo, papers, serving, systems, units
 from .components import Page, render
 
@@ -23,18 +25,21 @@ KINDS: Mapping[type[Part], Callable[[Any], Page]] = {
     EvalReference: systems.reference,
     EvalRuns: systems.runs,
     EvalWorkload: systems.steady,
+    Demo: demo.story,
+    Sim: units.simulation,
+    Synth: units.synthesis,
+    SynthAll: units.syntheses,
+    SynthFpga: units.mapping,
+    TimeTrace: units.timing,
+    TimeUnit: units.timing,
 }
 
 #: Page of the output of a command whose results have no types yet.
 PAGES: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {
-    "sim": units.simulation,
-    "synth": units.synthesis,
-    "time": units.timing,
     "serve": serving.served,
     "calibrate": systems.calibration,
     "repro": papers.claims,
     "decode": decoding.decoded,
-    "demo": demo.story,
 }
 
 

@@ -22,7 +22,6 @@ from .components import (
     Table,
     bars,
     beside,
-    clock,
     legend,
     plain,
     short,
@@ -34,7 +33,6 @@ __all__ = [
     "area",
     "assumptions",
     "calibration",
-    "cosimulation",
     "energy",
     "evaluation",
     "latency",
@@ -84,7 +82,7 @@ def evaluation(result: Eval) -> Page:
         _tiers(result),
         energy([result]),
         area([result]),
-        unit([result], None),
+        unit([result]),
         _splits(result),
         _details(result),
         _own(result),
@@ -477,42 +475,19 @@ def area(results: Sequence[Eval]) -> Part | None:
     )
 
 
-def unit(results: Sequence[Eval], synth: Result | None) -> Part | None:
+def unit(results: Sequence[Eval]) -> Part | None:
     """The unit: results of its synthesis, and its configuration."""
-    source = synth or next((plain_keys(one.unit) for one in results if one.unit is not None), None)
+    source = next((plain_keys(one.unit) for one in results if one.unit is not None), None)
     if not source:
         return None
     rows = [
         ("unit", f"{source['unit']} {source.get('preset') or ''}"),
         ("configuration", source.get("config_hash", "")),
+        ("area", f"{source['area_ge'] / 1e3:.1f} kGE"),
+        *([("library", str(source["library"]))] if source.get("library") else []),
+        ("highest clock", f"{source['fmax_mhz']:.0f} MHz (target {source['clock_mhz']:g} MHz)"),
+        *([("in its own process", source["process"]["sentence"])] if source.get("process") else []),
     ]
-    if synth:
-        kinds = sorted((synth.get("cells") or {}).items(), key=lambda item: (-item[1], item[0]))[:10]
-        rows += [
-            ("library", f"{synth['library']}" + (f", effort {synth['effort']}" if synth.get("effort") else "")),
-            ("area", f"{synth['area_um2']:,.0f} µm² = {synth['area_ge'] / 1e3:.1f} kGE"),
-            ("  flip-flops", f"{synth['sequential_ge'] / 1e3:.1f} kGE"),
-            (
-                "memories",
-                f"{synth['memory_bits']:,} bits"
-                + (
-                    f", {synth['memory_ge_estimate'] / 1e3:.1f} kGE (estimated)"
-                    if synth.get("memory_ge_estimate")
-                    else ""
-                ),
-            ),
-            ("critical path", f"{synth['critical_path_ns']:.3f} ns" if synth.get("critical_path_ns") else "none"),
-            ("highest clock", clock(synth)),
-            *([("in its own process", synth["process"]["sentence"])] if synth.get("process") else []),
-            *([("most frequent cells", ", ".join(f"{count:,} {name}" for name, count in kinds))] if kinds else []),
-        ]
-    else:
-        rows += [
-            ("area", f"{source['area_ge'] / 1e3:.1f} kGE"),
-            *([("library", str(source["library"]))] if source.get("library") else []),
-            ("highest clock", f"{source['fmax_mhz']:.0f} MHz (target {source['clock_mhz']:g} MHz)"),
-            *([("in its own process", source["process"]["sentence"])] if source.get("process") else []),
-        ]
     config = source.get("config") or source.get("settings") or {}
     tables = [table(("synthesis", ""), rows)]
     if config:
@@ -529,32 +504,6 @@ def configuration(config: Mapping[str, Any]) -> Table:
         else:
             rows.append((key.replace("_", " "), plain(value)))
     return table(("parameter", "value"), rows)
-
-
-def cosimulation(sim: Result | None) -> Part | None:
-    """Results of the unit's bench, and of a channel's decode step if there was one."""
-    from bankside.constraints.core.registry import simulation_result
-
-    if not sim:
-        return None
-    tables = [table((f"{sim['unit']} against its model", ""), simulation_result(sim).figures(sim))]
-    if channel := sim.get("channel"):
-        tables.append(
-            table(
-                ("one KV head's decode step on a channel", ""),
-                [
-                    ("step", f"{channel['tokens']} tokens over {channel['banks']} banks, {channel['queries']} queries"),
-                    ("result beats compared", str(channel["vectors"])),
-                    ("mismatches", str(channel["mismatches"])),
-                    ("largest error, banks merged", f"{channel['max_abs_error']:.3g}"),
-                    ("time", f"{channel['time_ns']:.1f} ns"),
-                    ("time of the memory alone", f"{channel['memory_time_ns']:.1f} ns"),
-                    ("stall cycles", str(channel["stall_cycles"])),
-                    ("cycles waiting for softmax", str(channel["exposed_softmax_cycles"])),
-                ],
-            )
-        )
-    return Part("Co-simulation of the generated Verilog", tables=tuple(tables), side_by_side=True)
 
 
 def assumptions(results: Sequence[Eval]) -> Part:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from bankside.constraints.core import result as _core
-from bankside.constraints.core.result import key
+from bankside.constraints.core.result import Pair, key
 
+from ..provenance.envelope import SCHEMA
 from .notebook import Shown
 
-__all__ = ["Noted", "Part", "Result", "key"]
+__all__ = ["Noted", "Pair", "Part", "Result", "key"]
 
 
 class Part(Shown, _core.Part):
@@ -22,6 +23,10 @@ class Result(Part):
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, in the order of the keys of the class."""
         return self.model_dump(by_alias=True, exclude_unset=True)
+
+    def to_document(self) -> dict[str, Any]:
+        """Plain data that stands alone or in a list: the version of the keys, then the keys."""
+        return {"schema": SCHEMA, **self.to_json()}
 
 
 class Noted(Result):

@@ -15,7 +15,6 @@ from pydantic import BaseModel, Field, TypeAdapter, create_model
 
 from bankside.constraints.core.errors import ConfigError, nearest
 from bankside.constraints.core.registry import UNITS
-from bankside.constraints.core.result import Pair
 from bankside.models.papers.category import CATEGORIES
 from bankside.models.papers.claims import Claim
 from bankside.models.papers.difference import Difference as Cause
@@ -23,11 +22,13 @@ from bankside.models.papers.verdict import VERDICTS
 from bankside.models.systems import kinds
 
 from ..provenance.envelope import SCHEMA
+from .demo import Demo
 from .programs import Asm, Disasm
 from .result import Part as _Part
 from .result import key as _key
 from .systems import Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload, Parallelism, eval_of
 from .tool import Cache, Doctor
+from .units import DryRun, DryRuns, Gen, List, Records, Rtl, Sim, Synth, SynthAll, SynthFpga, TimeTrace, TimeUnit
 
 __all__ = ["COMMANDS", "Envelope", "result_of", "schema_of"]
 
@@ -66,13 +67,6 @@ class Envelope(_Part):
     inputs: list[Input] = _key("every file, record and source from which the result was made")
 
 
-class _Selected(Envelope):
-    unit: str = _key("name of the unit")
-    preset: str | None = _key("preset that the configuration equals")
-    config_hash: str = _key("hash of the configuration")
-    config: dict[str, Any] = _key("the configuration")
-
-
 class Spread(_Part):
     """Distribution over all requests, in ms."""
 
@@ -81,356 +75,6 @@ class Spread(_Part):
     p90: float = _key("90th percentile", "ms")
     p99: float = _key("99th percentile", "ms")
     max: float = _key("largest value", "ms")
-
-
-# ---- Units ----------------------------------------------------------------------------------------------------------
-
-
-class Format(_Part):
-    title: str = _key("description of the format")
-    example: list[str] = _key("example lines of the format")
-
-
-class MemoryFacts(_Part):
-    """A memory, as ``bankside list`` gives it."""
-
-    source: str = _key("source of the memory's numbers")
-    file: str = _key("file of the memory")
-    channels: int = _key("channels of a device")
-    levels: dict[str, int] = _key("nodes at each level of a channel, outermost first")
-    banks_per_channel: int = _key("banks of a channel")
-    rows: int = _key("rows of a bank")
-    row_bytes: int = _key("size of a row of a bank", "bytes")
-    access_bytes: int = _key("size of one access to a bank", "bytes")
-    capacity_bytes: int = _key("capacity of a device", "bytes")
-    clock_mhz: float = _key("command clock", "MHz")
-    channel_gb_per_s: float = _key("peak rate of a channel's data buses", "GB/s")
-    device_gb_per_s: float = _key("peak rate of all channels of a device", "GB/s")
-    refresh: str | None = _key("refresh command, its interval and its length")
-    power_limit: bool = _key("whether the memory has a power limit that can be switched off")
-    quirks: list[str] = _key("simulators whose quirks can be switched on")
-    energy: Literal["modelled", "not modelled"] = _key("`modelled` or `not modelled`")
-    commands: list[str] = _key("names of the commands")
-    timings_cycles: dict[str, int] = _key("value of each named timing", "cycles")
-
-
-class List(Envelope):
-    units: list[str] = _key("names of the units")
-    presets: dict[str, list[str]] = _key("presets of each unit; the first is the default")
-    systems: list[str] = _key("systems for `eval`")
-    memories: list[str] = _key("memories for `sim` and `time`")
-    models: list[str] = _key("language models for `eval`")
-    workloads: list[str] = _key("workloads for `serve`")
-    libraries: list[str] = _key("cell libraries for `synth`")
-    formats: dict[str, Format] = _key("formats of traces and programs for `time`")
-    request_formats: dict[str, Format] = _key("formats of request files for `serve`")
-    memory: dict[str, MemoryFacts] = _key("each memory of `memories`")
-
-
-class DryRun(_Selected):
-    """``--dry-run`` of a command with a unit."""
-
-
-class DryRuns(Envelope):
-    """``bankside synth PATTERN --dry-run``."""
-
-    selections: list[str] = _key("selected units and presets")
-
-
-class PortField(_Part):
-    name: str = _key("name of a payload's field; `fields` exists only if the payload has fields")
-    offset: int = _key("lowest bit of the field", "bits")
-    width: int = _key("width of the field", "bits")
-    meaning: str = _key("meaning of the field")
-
-
-class PortRow(_Part):
-    """A port of the generated Verilog."""
-
-    name: str = _key("name of the Verilog port")
-    direction: Literal["in", "out"] = _key("`in` or `out`")
-    width: int = _key("width of the port", "bits")
-    meaning: str = _key("meaning of the port's data")
-    fields: list[PortField] | None = _key(
-        "fields of a payload; the key exists only if the payload has fields", default=None
-    )
-
-
-class Gen(Envelope):
-    unit: str = _key("name of the unit")
-    module: str = _key("name of the Verilog module")
-    summary: str = _key("description of the unit in a few words")
-    source: str = _key("paper and section")
-    preset: str | None = _key("preset that the configuration equals")
-    parameters: dict[str, Any] = _key("the configuration")
-    config_hash: str = _key("hash of the configuration")
-    target_clock_mhz: float | None = _key("target clock", "MHz")
-    latency_cycles: dict[str, int] = _key("fixed latencies; the unit's page explains their names", "clocks")
-    ports: list[PortRow] = _key("ports of the Verilog module")
-    files: list[str] = _key("written files; this key is on standard output only")
-
-
-class Sim(_Selected):
-    """``bankside sim UNIT``: keys of every unit, beside the options of its workload and the measurements of its bench."""
-
-    seed: int = _key("seed of data and stalls")
-    vectors_file: str | None = _key("file of vectors that were simulated in place of drawn ones", default=None)
-    differences: list[Any] = _key("the first vectors that differ", default=[])
-    record: str | None = _key("name of the measurement record; null if something differs")
-
-
-def _sim(name: str) -> type[BaseModel]:
-    """Result of ``sim`` of a unit: its workload and the fields of its result."""
-    unit = UNITS[name]
-    workload: dict[str, Any] = {
-        key: (option.kind | None, _key(option.description, default=None))
-        for key, option in unit.workload.options().items()
-        if key != "vectors"
-    }
-    figures: dict[str, Any] = {key: (field.annotation, field) for key, field in unit.result.model_fields.items()}
-    title = "".join(part.capitalize() for part in name.split("-"))
-    fields: dict[str, Any] = {"unit": (Literal[name], ...), **workload, **figures}
-    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=Sim, **fields)
-    return kind
-
-
-class SynthPart(_Part):
-    """A module that is mapped on its own."""
-
-    module: str = _key(
-        "mapped module: the unit, or a module that occurs many times in it ([compositions](pam/compositions.md))"
-    )
-    count: int = _key("how often the module occurs")
-    area_ge: float = _key("area of one occurrence, without other parts inside", "GE")
-    flip_flops: int = _key("flip-flops of one occurrence, without other parts inside")
-    memory_ge_estimate: float = _key("estimated memory area of one occurrence, without other parts inside", "GE")
-    critical_path_ns: float = _key("longest path of the module", "ns")
-
-
-class SynthMemory(_Part):
-    """A memory that is kept as a macro."""
-
-    name: str = _key("name of the memory")
-    depth: int = _key("number of words", "words")
-    width: int = _key("width of a word", "bits")
-    bits: int = _key("size of the memory", "bits")
-    read_ports: int = _key("number of read ports")
-    write_ports: int = _key("number of write ports")
-    synchronous_read: bool = _key("whether a read port has a clock")
-    area_um2_estimate: float = _key("estimated area", "µm²")
-
-
-class PathStep(_Part):
-    instance: str = _key("cell instance of a step")
-    cell: str = _key("library cell of the instance")
-    arc: str = _key("timing arc through the cell")
-    delay_ps: float = _key("delay of the arc", "ps")
-    net: str | None = _key("net that the step drives")
-
-
-class CriticalPath(_Part):
-    """The longest path."""
-
-    kind: str = _key("kind of the path")
-    start: str = _key("port, register or memory at the start")
-    end: str = _key("port, register or memory at the end")
-    steps: list[PathStep] = _key("cells of the path, in order")
-
-
-class ProcessClock(_Part):
-    """Estimate of a unit's clock in its own process."""
-
-    process: str = _key("process of the unit")
-    logic_node: str = _key("logic process of the same generation")
-    delay_node: str = _key("process from which the delay factor comes")
-    dram: bool = _key("whether the process is a DRAM process")
-    delay_factor: float = _key("delay of a gate over the same gate at 45 nm")
-    critical_path_ns: Pair = _key(
-        "[estimated](synthesis.md#clock-in-the-units-own-process) longest path, without and with wires", "ns"
-    )
-    fmax_mhz: Pair = _key("the inverse of both", "MHz")
-    clock_mhz: float = _key("target clock", "MHz")
-    verdict: Literal["meets", "misses", "undecided"] = _key("`meets`, `misses`, or `undecided` if wires decide")
-    sentence: str = _key("the verdict as text")
-    source: str = _key("sources of the factors")
-
-
-class Synth(_Selected):
-    library: str = _key("cell library")
-    effort: Literal["area", "balanced", "speed"] = _key("aim of technology mapping")
-    area_um2: float = _key("area of the cells, plus estimated area of the memory macros", "µm²")
-    area_ge: float = _key("`area_um2` divided by the area of the library's smallest NAND2", "GE")
-    logic_area_um2: float = _key("area of the cells alone", "µm²")
-    sequential_ge: float = _key("area of the flip-flops", "GE")
-    combinational_ge: float = _key("area of the other cells", "GE")
-    flip_flops: int = _key("number of flip-flops")
-    memory_bits: int = _key("bits of the memories that are kept as macros", "bits")
-    memory_area_um2_estimate: float = _key("estimated area of these macros, part of `area_um2`", "µm²")
-    memory_ge_estimate: float = _key("`memory_area_um2_estimate` in GE", "GE")
-    memory_model: str | None = _key("macro family from which the areas are estimated")
-    parts: list[SynthPart] = _key("mapped modules")
-    memories: list[SynthMemory] = _key("memories that are kept as macros")
-    critical_path_ns: float = _key("longest path of any kind", "ns")
-    fmax_mhz: float | None = _key("highest clock frequency: the inverse of `critical_path_ns`", "MHz")
-    register_fmax_mhz: float | None = _key("highest clock frequency of register-to-register paths alone", "MHz")
-    paths_ns: dict[str, float] = _key("longest path of each kind", "ns")
-    critical_path_sentence: str | None = _key(
-        "start and end of the longest path, and the signals that its gates combine with it"
-    )
-    critical_path: CriticalPath | None = _key("the longest path; null if there is none", default=None)
-    clocks: list[str] = _key("clock ports")
-    cells: dict[str, int] = _key("number of library cells by name")
-    nand2_um2: float = _key("area of one GE", "µm²")
-    fo4_ps: float = _key("delay of the library's inverter with a fan-out of four", "ps")
-    target_clock_mhz: float | None = _key("target clock of the configuration", "MHz")
-    process: ProcessClock | None = _key(
-        "estimate of the clock in the unit's own process; null for a unit without one", default=None
-    )
-    record: str = _key("name of the measurement record")
-
-
-class FpgaCounts(_Part):
-    """Resources of an FPGA."""
-
-    lut: int = _key("LUTs of logic before packing, inverters included")
-    ff: int = _key("flip-flops")
-    carry4: int = _key("carry chains in pieces of four bits")
-    bram36: int = _key("block RAMs of 36 Kbit")
-    bram18: int = _key("block RAMs of 18 Kbit")
-    uram: int = _key("UltraRAMs of 288 Kbit")
-    dsp: int = _key("DSP blocks")
-    srl: int = _key("LUTs that are shift registers; `lut` does not count them")
-    lutram: int = _key("LUTs that are memory; `lut` does not count them")
-
-
-class FpgaPart(FpgaCounts):
-    """A module, without modules inside it."""
-
-    module: str = _key("a module of the design; equal modules are one")
-    count: int = _key("instances of it in the design")
-    lut_levels: int = _key("LUT levels of its longest path, with registers directly outside its ports")
-    path_carry4: int = _key("carry chains on that path")
-    path_dsp: int = _key("levels of that path in DSP blocks")
-
-
-class FpgaMemory(_Part):
-    module: str = _key("module of a memory that is written")
-    name: str = _key("name of the memory")
-    count: int = _key("instances of it in the design")
-    depth: int = _key("number of words", "words")
-    width: int = _key("width of a word", "bits")
-    bits: int = _key("size of the memory", "bits")
-    read_ports: int = _key("number of read ports")
-    write_ports: int = _key("number of write ports")
-    synchronous_read: bool = _key("whether a read port has a clock")
-    becomes: Literal["bram", "uram", "lutram", "flip-flops", "nothing"] = _key(
-        "`bram`, `uram`, `lutram`, `flip-flops`, or `nothing` if no port is used"
-    )
-    misplaced: bool = _key("whether more than 256 bits of it became flip-flops")
-
-
-class FpgaPath(_Part):
-    start: str | None = _key("port, register or memory at its start")
-    end: str | None = _key("port, register or memory at its end")
-
-
-class SynthFpga(_Selected):
-    """``bankside synth UNIT --fpga FAMILY``."""
-
-    family: str = _key("family of FPGAs")
-    fpga: FpgaCounts = _key("resources of the whole design")
-    percent: dict[str, dict[str, float | None]] = _key(
-        "Share of each device of the family, by device and resource. LUTs of all kinds count, and two block RAMs of "
-        "18 Kbit as one. `ff_counted` is the share of a total that a paper uses.",
-        "%",
-    )
-    lut_levels: int = _key("LUT levels of the longest path")
-    path_carry4: int = _key("carry chains of four bits on that path; they are no level")
-    path_dsp: int = _key("levels of that path in DSP blocks")
-    longest_path: FpgaPath = _key("the path with the most LUT levels")
-    memories: list[FpgaMemory] = _key("memories of the design")
-    cells: dict[str, int] = _key("number of primitives by name")
-    parts: list[FpgaPart] = _key("modules of the design, without modules inside them")
-    target_clock_mhz: float | None = _key("target clock of the configuration", "MHz")
-    record: str = _key("name of the measurement record")
-
-
-class SynthAll(Envelope):
-    """``bankside synth PATTERN``."""
-
-    results: list[dict[str, Any]] = _key("an object for each unit and preset, with the keys of one unit")
-
-
-class View(_Part):
-    file: str | None = _key("file of the timeline")
-    picture: str | None = _key("file of the picture")
-    slices: int = _key("number of time slices")
-    commands: int = _key("commands in the timeline; channels with the same commands count once")
-    first_cycle: int = _key("first cycle of the timeline", "memory clocks")
-    last_cycle: int = _key("last cycle of the timeline", "memory clocks")
-    truncated: bool = _key("whether the timeline ends earlier than requested")
-
-
-class Export(_Part):
-    file: str = _key("written file")
-    format: str = _key("format of the file")
-    lines: int = _key("number of lines in the file")
-
-
-class _Timed(Envelope):
-    memory: str = _key("name of the memory")
-    tokens: int | None = _key("tokens in each bank")
-    refresh: bool = _key("whether refresh is included")
-    power_limit: bool = _key("whether the power limit applies")
-    cycles: int = _key("time until the last command has finished", "memory clocks")
-    time_ns: float = _key("`cycles` in ns", "ns")
-    commands: dict[str, int] = _key("number of issued commands by name")
-    energy_pj: float | None = _key("energy of one channel; null if the memory states no energy", "pJ")
-    energy_breakdown_pj: dict[str, float] | None = _key(
-        "energy by component (`energy_breakdown_pj` is null if the memory states no energy)", "pJ"
-    )
-    timeline: View | None = _key("the timeline; null without timeline and picture")
-    export: Export | None = _key("the exported program; null without `--export`")
-
-
-class TimeUnit(_Timed):
-    """``bankside time UNIT``: the reads of a decode step on one channel."""
-
-    unit: str = _key("name of the unit")
-    preset: str | None = _key("preset that the configuration equals")
-    config_hash: str = _key("hash of the configuration")
-    config: dict[str, Any] = _key("the configuration")
-    head_dim: int = _key("head dimension")
-    queries: int = _key("queries that share keys and values")
-
-
-class TimeTrace(_Timed):
-    """``bankside time FILE`` and ``bankside time SYSTEM:MODEL``."""
-
-    tokens: int | None = _key("tokens in the KV cache")
-    cycles: int = _key("time until the last request has finished", "memory clocks")
-    commands: dict[str, int] = _key("number of issued commands by name, in all channels")
-    energy_pj: float | None = _key("energy of all channels; null if the memory states no energy", "pJ")
-    file: str | None = _key("path of the file")
-    format: str | None = _key("format of the file")
-    system: str | None = _key("`SYSTEM:MODEL`")
-    lines: int | None = _key("lines of the file, without empty lines and comments")
-    quirks: str | None = _key("simulator whose quirks are switched on")
-    requests: int | None = _key("number of instructions of an AiM host, of requests, or of commands of the program")
-    row_hits: int | None = _key("accesses that found their row open")
-    row_misses: int | None = _key("accesses that found their bank closed; null if misses are not counted separately")
-    row_conflicts: int | None = _key(
-        "accesses that found another row open; null if conflicts are not counted separately"
-    )
-    energy_not_modelled: list[str] = _key(
-        "issued commands without a stated energy, and other parts that the energy leaves out"
-    )
-    stages: dict[str, int] | None = _key(
-        "time of each named part of a program (`stages` is null if it has none)", "memory clocks"
-    )
-    details: dict[str, Any] | None = _key(
-        "further figures of the format: reads, writes, latency, rate, utilisation (`details` is null if it has none)"
-    )
 
 
 # ---- Systems --------------------------------------------------------------------------------------------------------
@@ -681,29 +325,6 @@ class FittedActivations(Envelope):
 # ---- The rest -------------------------------------------------------------------------------------------------------
 
 
-class CrossoverPoint(_Part):
-    context: int = _key("tokens in the KV cache of a request")
-    without_ms: float = _key("time per output token without units", "ms")
-    without_attention_ms: float = _key("attention in this time", "ms")
-    with_ms: float = _key("time per output token with units", "ms")
-    with_attention_ms: float = _key("attention in this time", "ms")
-
-
-class CrossoverModel(_Part):
-    model: str = _key("name of the model")
-    queries_per_kv_head: int = _key("query heads that share a key/value head")
-    unit: str = _key("system with units, a name of `systems`")
-    queries_per_pass: int = _key("most queries that a burst of K or V meets")
-    gpu_rule: str = _key("rule by which GPUs take their times")
-    points: list[CrossoverPoint] = _key("times at each context")
-
-
-class Crossover(_Part):
-    systems: list[str] = _key("systems without units, then with units")
-    batch: int = _key("requests that decode together")
-    models: list[CrossoverModel] = _key("each model, rule of the GPU and unit")
-
-
 class SweepRow(_Part):
     point: dict[str, str] = _key("values of the combination")
     values: dict[str, float] = _key("numbers of the result; a number of a part has a dotted key")
@@ -720,46 +341,6 @@ class Sweep(Envelope):
     pareto: list[str] | None = _key("the two columns")
     picture: str | None = _key("file of the picture")
     front: list[int] | None = _key("positions in `rows` of the rows that no other row beats")
-
-
-class Demo(Envelope):
-    crossover: Crossover = _key("times with and without units for each model, rule of the GPU, unit and context")
-    evaluations: list[dict[str, Any]] = _key("objects of `eval`")
-    by_rule: list[list[dict[str, Any]]] = _key(
-        "the evaluations under each rule of the GPU; the first are also `evaluations`"
-    )
-    sweeps: dict[str, list[dict[str, Any]]] = _key("objects of `eval` with short and long contexts, by system")
-    sim: dict[str, Any] = _key("object of `sim`, with `channel`")
-    synth: dict[str, Any] = _key("object of `synth`")
-    decoding: dict[str, Any] = _key("object of `decode`")
-    commands: list[str] = _key("commands that repeat the parts")
-    files: list[str] = _key("written files")
-
-
-class Rtl(Envelope):
-    folder: str = _key("folder of the Verilog")
-    files: list[str] = _key("written files")
-    differ: list[str] = _key("with `--check`: files that differ from the output of the generators")
-
-
-class RecordState(_Part):
-    command: str = _key("command that makes the measurement")
-    state: str = _key("state from the list above")
-    record: str | None = _key("name of the record, if there is one")
-    why: str = _key("reason why the record is stale or refused")
-
-
-class Difference(_Part):
-    record: str = _key("name of the record")
-    command: str = _key("command that makes the measurement")
-    differs: list[str] = _key("keys that differ")
-
-
-class Records(Envelope):
-    folder: str = _key("folder of records")
-    shipped: str = _key("folder of the records that come with the package")
-    measurements: list[RecordState] = _key("each measurement")
-    differ: list[Difference] | None = _key("with `--check`: records that differ")
 
 
 class KernelSet(_Part):
@@ -1172,12 +753,12 @@ class Bench(Envelope):
     comparison: list[BenchCompared] | None = _key("with `--compare`: figures that both runs have", default=None)
 
 
-#: Kinds of results of each command; the kinds of ``sim`` come from the installed units.
+#: Kinds of results of each command.
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,),
     "list": (List,),
     "gen": (Gen, DryRun),
-    "sim": (DryRun,),
+    "sim": (Sim, DryRun),
     "synth": (Synth, SynthFpga, SynthAll, DryRun, DryRuns),
     "time": (TimeUnit, TimeTrace, DryRun),
     "eval": (Eval, EvalWorkload, EvalLayer, EvalReference, EvalRuns),
@@ -1202,6 +783,25 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
 }
 
 
+def _sim(name: str) -> type[BaseModel]:
+    """Result of ``sim`` of a unit as it is printed: the options of its workload and the fields of its result."""
+    unit = UNITS[name]
+    workload: dict[str, Any] = {
+        "vectors_file" if key == "vectors" else key: (option.kind | None, _key(option.description, default=None))
+        for key, option in unit.workload.options().items()
+    }
+    found = {**Sim.model_fields, **unit.result.model_fields}
+    fields: dict[str, Any] = {
+        key: (field.annotation, field)
+        for key, field in found.items()
+        if not field.exclude and key not in Envelope.model_fields
+    }
+    title = "".join(part.capitalize() for part in name.split("-"))
+    fields = {**workload, **fields, "unit": (Literal[name], ...)}
+    kind: type[BaseModel] = create_model(f"Sim{title}", __base__=Envelope, **fields)
+    return kind
+
+
 def _printed(kind: type[BaseModel]) -> type[BaseModel]:
     """A kind of result with the keys that all results have before its own."""
     if issubclass(kind, Envelope):
@@ -1215,8 +815,9 @@ def _adapter(command: str) -> TypeAdapter[Any]:
     results = COMMANDS[command]
     if command == "eval":
         results = (*dict.fromkeys(eval_of(kind) for kind in kinds().values()), *results[1:])
-    found = (*map(_sim, UNITS if command == "sim" else ()), *map(_printed, results))
-    return TypeAdapter(reduce(or_, found))  # type: ignore[arg-type]
+    found: list[Any] = [_printed(kind) for kind in results if kind is not Sim]
+    found = [*map(_sim, UNITS), *found] if command == "sim" else found
+    return TypeAdapter(reduce(or_, found))
 
 
 def result_of(document: Mapping[str, Any]) -> Any:

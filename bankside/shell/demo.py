@@ -23,9 +23,11 @@ from ..hardware.generate import generated_files, verilog
 from ..hardware.selection import select
 from ..pages import write_page
 from ..pages.demo import answer, attention_ms
-from ..provenance.envelope import SCHEMA, enveloped
+from ..provenance.envelope import enveloped
+from ..results.demo import Channel, Crossover, CrossoverModel, CrossoverPoint, Demo, DemoSim
 from ..results.systems import Eval, plain_keys
 from ..results.text import cosimulation_lines, summary_table
+from ..results.units import Sim, Synth
 from ..studies.decode import decode_text
 from ..studies.evaluate import evaluate
 
@@ -55,7 +57,7 @@ RULES = ("measured", "roofline", "attacc-simulator")
 CROSSOVER, CONTEXTS = (MODEL, "qwen1.5-72b"), (512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
-def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
+def run(output: str, log: Callable[[str], None]) -> Demo:
     """Run the demo; files go to ``output``, the table to standard output."""
     began = time.perf_counter()
     os.environ.setdefault(LEVEL, "0")  # few clocks are simulated: the compiler need not optimise the models
@@ -82,11 +84,12 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
             measurement_of("synth", selection),
         )
         made = measure_all(asked, None, lambda text: log(f"           {text}"))
-        results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
-        sim, synth = results["sim"], results["synth"]
+        results = {measurement.kind: outcome.result for measurement, outcome in made.items()}
+        sim, synth = Sim.model_validate(results["sim"]), Synth.model_validate(results["synth"])
 
         tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
-        channel = _channel(selection, sim)
+        figures: Any = sim.measured  # an instance of the unit's own class
+        channel = _channel(selection, figures.softmax_gap_cycles)
         require_equal(channel)
 
         tell(f"evaluating {len(SYSTEMS)} systems with {MODEL}, context {CONTEXT}, batch {BATCH}")
@@ -115,23 +118,23 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
         ),
         decoding.command,
     ]
-    data = {
-        "crossover": crossover,
-        "evaluations": evaluations,
-        "by_rule": by_rule,
-        "sweeps": sweeps,
-        "sim": {**sim, "channel": channel},
-        "synth": synth,
-        "decoding": decoded,
-        "commands": commands,
-    }
     files = [str(folder / name) for name in ("index.html", "results.json", PROMPT_FILE, DECODED_PAGE)] + [
         *map(str, paths)
     ]
-    result = _document({"schema": 1, **data, "files": files})
-    document = enveloped(result, "demo")
+    result = Demo(
+        crossover=crossover,
+        evaluations=evaluations,
+        by_rule=by_rule,
+        sweeps=sweeps,
+        sim=DemoSim(**dict(sim), channel=channel),
+        synth=synth,
+        decoding=decoded,
+        commands=commands,
+        files=files,
+    )
+    document = enveloped(result.to_json(), "demo")
     write_files(folder, {"results.json": json.dumps(document, indent=1) + "\n"})
-    write_page(folder / "index.html", document, result=data)
+    write_page(folder / "index.html", document, result=result)
     write_page(folder / DECODED_PAGE, decoded)
 
     from rich.console import Console
@@ -139,8 +142,8 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     console = Console()
     for line in answer(crossover):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(summary_table(data))
-    for line in (*cosimulation_lines({**sim, "channel": channel}), decode_text(decoded)):
+    console.print(summary_table(result))
+    for line in (*cosimulation_lines(result.sim), decode_text(decoded)):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
     return result
@@ -206,7 +209,7 @@ class _Decoding:
         return json.loads(self._out.read())
 
 
-def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
+def _channel(selection: Any, gap_cycles: float) -> Channel:
     import math
 
     from bankside.constraints.memory import load_memory
@@ -214,8 +217,8 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
     from bankside.models.llm import load_model
 
     memory, shape = load_memory(MEMORY), load_model(MODEL)
-    gap = math.ceil(sim["softmax_gap_cycles"] / selection.config.clock_mhz * 1e6 / memory.clock_ps)
-    return simulate_channel(
+    gap = math.ceil(gap_cycles / selection.config.clock_mhz * 1e6 / memory.clock_ps)
+    channel = simulate_channel(
         selection.config,
         verilog(selection),
         memory=MEMORY,
@@ -225,15 +228,7 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
         head_dim=shape.head_dim,
         gap_cycles=gap,
     )
-
-
-def _document(value: Any) -> Any:
-    """Plain data of results within lists and mappings."""
-    if isinstance(value, Eval):
-        return {"schema": SCHEMA, **value.to_json()}
-    if isinstance(value, dict):
-        return {key: _document(one) for key, one in value.items()}
-    return [_document(one) for one in value] if isinstance(value, list) else value
+    return Channel(**channel)
 
 
 def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> Eval:
@@ -243,7 +238,7 @@ def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> Eva
     return found.model_copy(update={"system": name})
 
 
-def _crossover() -> dict[str, Any]:
+def _crossover() -> Crossover:
     """Time of a token with units and without, at all contexts at which the batch fits. Each model has series with
     measured GPUs and with their roofline, for each unit that takes other numbers of its queries in a pass."""
     from bankside.constraints.core.errors import ConfigError
@@ -257,39 +252,40 @@ def _crossover() -> dict[str, Any]:
             known: dict[int, Eval] = {}
             taken: set[int] = set()
             for unit in units:
-                points: list[dict[str, Any]] = []
+                points: list[CrossoverPoint] = []
                 together = 0
                 for context in CONTEXTS:
                     try:
                         if context not in known:
                             known[context] = _evaluate(without, name, context, BATCH, rule)
-                        pair = known[context], _evaluate(unit, name, context, BATCH, rule)
+                        alone, aided = known[context], _evaluate(unit, name, context, BATCH, rule)
                     except ConfigError:
                         break  # the KV cache is full
-                    together = plain_keys(pair[1].attention)["queries_per_pass"]
+                    together = plain_keys(aided.attention)["queries_per_pass"]
                     if together in taken:
                         break  # passes are those of a unit before
                     points.append(
-                        {"context": context}
-                        | {
-                            f"{word}_{key}": value
-                            for word, one in zip(("without", "with"), pair, strict=True)
-                            for key, value in (("ms", one.tpot_ms), ("attention_ms", attention_ms(one)))
-                        }
+                        CrossoverPoint(
+                            context=context,
+                            without_ms=alone.tpot_ms,
+                            without_attention_ms=attention_ms(alone),
+                            with_ms=aided.tpot_ms,
+                            with_attention_ms=attention_ms(aided),
+                        )
                     )
                 if points:
                     taken.add(together)
                     series.append(
-                        {
-                            "model": name,
-                            "queries_per_kv_head": shape.heads // shape.kv_heads,
-                            "unit": unit,
-                            "queries_per_pass": together,
-                            "gpu_rule": rule,
-                            "points": points,
-                        }
+                        CrossoverModel(
+                            model=name,
+                            queries_per_kv_head=shape.heads // shape.kv_heads,
+                            unit=unit,
+                            queries_per_pass=together,
+                            gpu_rule=rule,
+                            points=points,
+                        )
                     )
-    return {"systems": list(SYSTEMS), "batch": BATCH, "models": series}
+    return Crossover(systems=list(SYSTEMS), batch=BATCH, models=series)
 
 
 def _sweep(evaluation: Eval) -> list[Eval]:

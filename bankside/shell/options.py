@@ -173,18 +173,9 @@ def records_argument(parser: argparse.ArgumentParser) -> None:
 def dry_run(arguments: argparse.Namespace, selection: Any) -> bool:
     if arguments.dry_run:
         from ..hardware.generate import tool_versions
+        from ..results.units import DryRun
 
-        emit(
-            arguments,
-            {
-                "schema": 1,
-                "unit": selection.unit.name,
-                "preset": selection.preset,
-                "config_hash": selection.config_hash,
-                "config": selection.config.model_dump(mode="json"),
-                "tools": tool_versions(),
-            },
-        )
+        emit(arguments, DryRun(**selection.keys, tools=tool_versions()))
     return arguments.dry_run
 
 

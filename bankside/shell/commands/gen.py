@@ -8,7 +8,7 @@ import re
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import dry_run, emit, json_argument, selected, selection_arguments
+from ..options import dry_run, json_argument, selected, selection_arguments, show
 
 __all__ = ["fill", "run"]
 
@@ -27,10 +27,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-
     from bankside.constraints.core.workspace import write_files
 
     from ...hardware.generate import describe, generated_files
+    from ...results.units import Gen
 
     selection = selected(arguments)
     if arguments.name is not None and not re.fullmatch(r"[A-Za-z_][A-Za-z0-9_]{0,199}", arguments.name):
@@ -39,10 +39,6 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     folder = arguments.output or os.path.join("out", "gen", f"{selection.unit.name}-{selection.label}")
     write_files(folder, {})  # fails at once if it can't be written
-    paths = write_files(folder, generated_files(selection, arguments.name))
-    if arguments.json:
-        emit(arguments, {**describe(selection, arguments.name), "files": [str(p) for p in paths]})
-    else:
-        for path in paths:
-            print(path)
+    files = [str(path) for path in write_files(folder, generated_files(selection, arguments.name))]
+    show(arguments, Gen(**dict(describe(selection, arguments.name)), files=files), lambda made: "\n".join(made.files))
     return 0
