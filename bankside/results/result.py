@@ -8,7 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field
 
 from .notebook import Shown
 
-__all__ = ["Part", "Result", "key"]
+__all__ = ["Noted", "Part", "Result", "key"]
 
 
 class Part(Shown, BaseModel):
@@ -28,3 +28,10 @@ class Result(Part):
 def key(text: str, unit: str | None = None, **options: Any) -> Any:
     """A key of a result: its meaning, and the unit of its values."""
     return Field(description=text, json_schema_extra=None if unit is None else {"unit": unit}, **options)
+
+
+class Noted(Result):
+    """A result with remarks, and with the tools that made what it rests on."""
+
+    notes: list[str] = key("remarks for readers of the figures", default=[])
+    tools: dict[str, Any] = key("version of each tool that affects the result", default={})

@@ -15,18 +15,16 @@ from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, create_model
 
 from bankside.constraints.core.errors import ConfigError, nearest
 from bankside.constraints.core.registry import UNITS
-from bankside.models.papers.category import CATEGORIES
-from bankside.models.papers.claims import Claim
-from bankside.models.papers.difference import Difference as Cause
-from bankside.models.papers.verdict import VERDICTS
 
 from ..provenance.envelope import SCHEMA
+from .decoding import Capture, Decode, Kernels, Sparse, Writeback, WritebackCheck
+from .papers import Claims, Figure, Papers, Repro, ReproResults
 from .programs import Asm, Disasm
 from .result import Part as _Part
 from .result import key as _key
-from .tool import Cache, Doctor
+from .tool import Bench, Cache, Doctor, Explain
 
-__all__ = ["COMMANDS", "Envelope", "schema_of"]
+__all__ = ["COMMANDS", "Envelope", "result_of", "schema_of"]
 
 
 #: Two ends of a band, or an estimate without and with wires.
@@ -1043,85 +1041,6 @@ class Serve(Envelope):
     files: dict[str, str] = _key("written files")
 
 
-# ---- Papers ---------------------------------------------------------------------------------------------------------
-
-
-class PaperSummary(_Part):
-    paper: str = _key("name of the paper")
-    title: str = _key("title of the paper")
-    published: str | None = _key("place of publication")
-    claims: int = _key("number of claims")
-    categories: dict[str, int] = _key("number of claims by category")
-    checks: int = _key("number of claims that are checked")
-    figures: list[str] = _key("figures that can be drawn")
-
-
-class Papers(Envelope):
-    """``bankside repro --list``."""
-
-    papers: list[PaperSummary] = _key("papers with claims")
-
-
-class ListedClaim(Claim):
-    category: Literal[*CATEGORIES] = _key(  # type: ignore[valid-type]
-        "`result`, `behaviour` or `configuration`; see [Papers](repro.md#three-categories)"
-    )
-
-
-class Claims(Envelope):
-    """``bankside repro PAPER --list``."""
-
-    paper: str = _key("name of the paper")
-    claims: list[ListedClaim] = _key("claims of the paper")
-
-
-class ClaimRow(_Part):
-    id: str = _key("name of the claim")
-    source: str = _key("place of the claim in the paper")
-    statement: str = _key("content of the claim")
-    kind: str = _key("`config` (a choice), `derived`, or `measured-by-paper`")
-    category: Literal[*CATEGORIES] = _key(  # type: ignore[valid-type]
-        "`result`, `behaviour` or `configuration`; see [Papers](repro.md#three-categories)"
-    )
-    conditions: str | None = _key("conditions of the claim")
-    paper: Any = _key("the paper's value", "`unit`")
-    ours: Any = _key("our value, in the same shape; null if there is none", "`unit`")
-    unit: str | None = _key("unit of both values")
-    ratio: Any = _key("our value over the paper's value; if the value has parts, the ratio of the part farthest from 1")
-    verdict: Literal[*VERDICTS] = _key(  # type: ignore[valid-type]
-        "`exact`, `within`, `bound`, `off`, `not-checkable`, `not-measured`, `failed`, `timed-out`"
-    )
-    tolerance: str | None = _key("difference that counts as `within`")
-    why: str = _key("reason why the values differ, or why the claim has not been checked")
-    difference: Cause | None = _key("cause of a value that is off; null for other verdicts, or if no cause is stated")
-    basis: Any = _key("basis of our value")
-
-
-class Repro(Envelope):
-    """``bankside repro PAPER``."""
-
-    paper: str = _key("name of the paper")
-    title: str = _key("title of the paper")
-    published: str | None = _key("place of publication")
-    claims: list[ClaimRow] = _key("claims of the paper")
-    counts: dict[str, dict[str, int]] = _key("number of claims by category and verdict")
-
-
-class ReproResults(Envelope):
-    """``bankside repro PAPER --results FILE``."""
-
-    paper: str = _key("name of the paper")
-    file: str = _key("written file")
-    rows: int = _key("rows of the table")
-
-
-class Figure(Repro):
-    """``bankside repro PAPER --figure NAME``."""
-
-    figure: str = _key("file of the picture")
-    series: dict[str, Any] | None = _key("our values for panels whose values the paper does not print", default=None)
-
-
 class Calibrate(Envelope):
     system: str = _key("name of the system")
     model: str = _key("name of the model")
@@ -1237,416 +1156,6 @@ class Records(Envelope):
     differ: list[Difference] | None = _key("with `--check`: records that differ")
 
 
-class KernelSet(_Part):
-    name: str = _key("name of the built-in file, or path")
-    gpu: str = _key("the GPU")
-    engine: str = _key("serving engine with its version")
-    number_format: str = _key("format of the operands")
-    shapes: dict[str, int] = _key("measured shapes by operator")
-    points: dict[str, int] = _key("measured times by operator")
-    source: str = _key("package of the source")
-
-
-class Kernels(Envelope):
-    kernels: list[KernelSet] = _key("built-in kernel records")
-    file: str | None = _key("file that `--from` wrote")
-
-
-class WritebackModel(_Part):
-    """Figures of delayed writeback by the traffic formulas."""
-
-    spilled_bytes: int = _key("by the formula: keys and values of whole intervals", "bytes")
-    sent_bytes: int = _key("by the formula: rows that the steps send, if each write ends before the next step", "bytes")
-    host_bytes: int = _key("by the formula: room for two intervals", "bytes")
-
-
-class _WritebackFile(Envelope):
-    head_dim: int = _key("elements of a row")
-    element_bytes: int = _key("size of an element", "bytes")
-    interval: int = _key("tokens that are written together")
-    granularity_bytes: int = _key("smallest direct write", "bytes")
-    file_bytes: int = _key("size of the spill file", "bytes")
-
-
-class Writeback(_WritebackFile):
-    requests: int = _key("requests that decode together")
-    heads: int = _key("heads of a request")
-    prefill_tokens: int = _key("tokens that were written before the first step")
-    tokens: int = _key("decode steps")
-    write_bytes: int = _key("keys, or values, of an interval: one write", "bytes")
-    step_ms: float = _key("least time of a step", "ms")
-    sync: bool = _key("rows waited for the drive's confirmation")
-    workers: int = _key("threads that wrote")
-    slots: int = _key("intervals that the host buffer holds for each request and head")
-    seed: int = _key("seed of the rows")
-    file: str | None = _key("the spill file; null if it was removed")
-    direct_io: bool = _key("the file system took direct I/O; if not, a note says why")
-    appended_bytes: int = _key("keys and values of all tokens", "bytes")
-    spilled_bytes: int = _key("part of them that left the host buffer", "bytes")
-    left_bytes: int = _key("part of them that fills no interval and stayed in the host buffer", "bytes")
-    writes: int = _key("writes of keys and of values")
-    written_bytes: int = _key("sizes of these writes", "bytes")
-    index_writes: int = _key("writes of the index")
-    index_bytes: int = _key("sizes of these writes", "bytes")
-    commits: int = _key("times that the index was brought up to date")
-    syncs: int = _key("confirmations that the drive was asked for")
-    waits: int = _key("appends that waited for the drive")
-    failures: int = _key("writes that failed and were done again")
-    write_amplification: float | None = _key("bytes of all writes, the index included, over `spilled_bytes`")
-    host_bytes: int = _key("most bytes that the host buffer held during the steps", "bytes")
-    sent_bytes: int = _key(
-        "rows whose write has not finished, summed over the steps: each step sends them to the drives' accelerators",
-        "bytes",
-    )
-    late_steps: int = _key("steps that sent rows of an earlier interval, because their write had not finished")
-    step_for_writes_ms: float = _key(
-        "time of all steps and of the writes that outlast them, for one step; the drive keeps up with steps of this time or more",
-        "ms",
-    )
-    prefill_s: float = _key("time of the prefill's writes", "s")
-    decode_s: float = _key("time of the steps", "s")
-    drain_s: float = _key("time from the last step to the last write", "s")
-    read_s: float = _key("time of the reads from the file", "s")
-    prefill_mb_s: float | None = _key("rate of the prefill's writes; null without prefill", "MB/s")
-    decode_mb_s: float | None = _key("bytes spilled by the steps over `decode_s + drain_s`", "MB/s")
-    read_mb_s: float | None = _key("rate of the reads", "MB/s")
-    read_bytes: int = _key("bytes that were read from the file", "bytes")
-    mismatches: int = _key("rows of keys or values that came back changed")
-    model: WritebackModel = _key("figures of the traffic formulas")
-
-
-class SpilledArray(_Part):
-    request: int = _key("a request")
-    head: int = _key("a head of the request")
-    rows: int = _key("rows of keys that the file holds for them")
-
-
-class WritebackCheck(_WritebackFile):
-    """``bankside writeback --check``."""
-
-    file: str = _key("the spill file")
-    extent_tokens: int = _key("tokens for which an extent has room")
-    extents: int = _key("extents of the file")
-    free_extents: int = _key("extents without a request")
-    rows: int = _key("rows of keys; there are as many of values")
-    rows_bytes: int = _key("keys and values", "bytes")
-    arrays: list[SpilledArray] = _key("each request and head")
-
-
-class DecodeReference(_Part):
-    perplexity: float | None = _key("of float32 on the same tokens")
-    bits_per_byte: float | None = _key("of float32 on the same tokens", "bits")
-
-
-class DecodeFigures(_Part):
-    """Figures of a system on the tokens of a run; null where a logit is not finite."""
-
-    perplexity: float | None = _key(
-        "of each token but the first, given the tokens before it; null if a logit is not finite"
-    )
-    bits_per_byte: float | None = _key("information of these tokens over the bytes of their text", "bits")
-    agreement: float = _key(
-        "share of positions at which system and float32 have the same most probable token: all of a text, or the generated ones"
-    )
-    first_difference: int | None = _key("first of these positions with another token")
-    kl_mean_nats: float | None = _key(
-        "divergence of the system's distribution from float32's, mean over positions", "nats"
-    )
-    max_abs_logit_error: float | None = _key("largest difference of a logit from float32's")
-
-
-class DecodeCompared(DecodeFigures):
-    system: str = _key("a system of `--compare`")
-    attention_error_mean: float | None = _key("mean over layers and heads")
-
-
-class DecodeMaps(_Part):
-    """Maps of at most 48 places a side: means over queries, sums over tokens."""
-
-    dense: list[list[float]] = _key("map of float32's attention, mean over layers and heads, at most 48 places a side")
-    selected: list[list[float]] | None = _key("with sparse attention: share of the heads that take a token")
-
-
-class DecodePlacement(_Part):
-    tiers: list[str] = _key("names of the tiers")
-    tokens: list[list[int]] = _key("tokens in each tier at each step")
-
-
-class DecodeHazard(_Part):
-    name: str = _key("a hazard")
-    with_it: str = _key("the run with the hazard")
-    without_it: str = _key("the run that lacks the hazard alone")
-    perplexity: float | None = _key("with it")
-    perplexity_without: float | None = _key("without it")
-    figures: dict[str, float | int | None] = _key("further figures")
-
-
-class DecodeReads(_Part):
-    """What sparse attention reads, by column: an entry for each of some positions, means over layers and heads."""
-
-    unit_tokens: int = _key("keys of an access unit", "tokens")
-    row_tokens: int = _key("keys of a row of all banks of a channel", "tokens")
-    tokens: list[int] = _key(
-        "tokens so far, at some positions; the next lists have an entry for each, means over layers and heads", "tokens"
-    )
-    wanted: list[float] = _key("tokens that the method takes", "tokens")
-    units: list[float] = _key("access units of their keys, where the method places the tokens")
-    rows: list[float] = _key("rows that these units open")
-    units_in_order: list[float] = _key("access units with tokens in order of their positions")
-    rows_in_order: list[float] = _key("rows with tokens in order of their positions")
-    units_of_all: list[int] = _key("access units of all tokens")
-    rows_of_all: list[int] = _key("rows of all tokens")
-
-
-class DecodeSpan(_Part):
-    track: str = _key("part that works")
-    name: str = _key("its work")
-    start_us: float = _key("beginning, from the step's beginning", "µs")
-    us: float = _key("length", "µs")
-
-
-class DecodeTimeLine(_Part):
-    """Spans of a token's step, from the system's model."""
-
-    layers: int = _key("layers that have spans: all, or the first where there are many spans")
-    of_layers: int = _key("layers of the model")
-    spans: list[DecodeSpan] = _key("spans of the step")
-
-
-class DecodeStream(_Part):
-    """A stream of a unit in the recorded cycles."""
-
-    stream: str = _key("a stream")
-    input: bool = _key("whether the unit receives it")
-    valid: list[list[int]] = _key("first clock and length of each run in which it is valid", "clocks")
-    ready: list[list[int]] = _key("first clock and length of each run in which it is ready", "clocks")
-    payloads: dict[str, str] = _key("hexadecimal payload, by clock")
-
-
-class DecodeWaveform(_Part):
-    """A step of a head in RTL."""
-
-    unit: str = _key("unit whose streams were recorded: in the last step that began with the first of the heads")
-    token: int = _key("token of this step")
-    layer: int = _key("layer")
-    head: int = _key("query head")
-    clock_mhz: float = _key("clock of the unit", "MHz")
-    clocks: int = _key("length of the step", "clocks")
-    cycles: int = _key("recorded ones, from its beginning; at most 4,096", "clocks")
-    windows: list[list[int]] = _key("first clock and end of the parts that have payloads", "clocks")
-    streams: list[DecodeStream] = _key("each stream of the unit")
-
-
-class DecodeRtl(_Part):
-    """Heads that the unit's Verilog computed."""
-
-    heads: int = _key("query heads that were in RTL")
-    tokens: int = _key("tokens whose queries were in RTL")
-    clocks: int = _key("clocks of all simulations")
-    clocks_per_second: float = _key("clocks a second of the simulations' processor time", "1/s")
-    mismatches: int = _key("results that differ from the model's")
-    waveform: DecodeWaveform | None = _key(
-        "the last step that began with the first of the heads; null without a recording"
-    )
-
-
-class Decode(Envelope, DecodeFigures):
-    """``bankside decode``: a sequence of tokens on a system, and float32 on the same tokens."""
-
-    model: str = _key("name of the model")
-    folder: str = _key("folder of the model")
-    model_sha256: str = _key("SHA-256 of its configuration and weights")
-    system: str = _key("the system")
-    mode: Literal["free", "teacher-forced"] = _key("`free` or `teacher-forced`")
-    interrupted: bool = _key("the user ended the run early")
-    prompt_tokens: int = _key("tokens of the prompt; all tokens with `--teacher-forced`")
-    temperature: float = _key("temperature of sampling")
-    seed: int = _key("seed of sampling")
-    tokens: list[int] = _key("prompt and generated tokens")
-    pieces: list[str] = _key("text of each token")
-    text: str = _key("text of all tokens")
-    reference: DecodeReference = _key("float32 on the same tokens")
-    agrees: list[bool] = _key("after each token, whether the most probable next token is float32's")
-    attention_error: list[list[float | None]] = _key(
-        "relative L2 error of attention by layer and head, against float32 on the same queries, keys and values"
-    )
-    attention: DecodeMaps = _key("maps of attention")
-    reads: DecodeReads | None = _key("what sparse attention reads; null without it")
-    placement: DecodePlacement | None = _key("tokens in each tier; null for a system without tiers")
-    details: dict[str, Any] = _key("further figures of the system")
-    compared: list[DecodeCompared] = _key("systems of `--compare` on the same tokens")
-    hazards: list[DecodeHazard] | None = _key("with `--hazards`: each hazard")
-    rtl: DecodeRtl | None = _key("heads in RTL; null without `--rtl`", default=None)
-    time_per_token_us: float | None = _key(
-        "time of a step of one request with as many tokens, from the system's model; a note names the split", "µs"
-    )
-    energy_per_token_mj: float | None = _key("energy of that step", "mJ")
-    time_breakdown_us: dict[str, float] | None = _key("parts of that time", "µs")
-    time_line: DecodeTimeLine | None = _key("spans of that step; null without a time")
-    records: list[str] = _key("measurement records behind time and energy")
-
-
-class Capture(Envelope):
-    """``bankside capture``."""
-
-    model: str = _key("name of the model")
-    model_sha256: str = _key("SHA-256 of its configuration and weights")
-    text_sha256: str = _key("SHA-256 of the text")
-    folder: str = _key("folder of the files")
-    tokens: int = _key("tokens that the model read")
-    layers: int = _key("layers of the model")
-    heads: int = _key("query heads of a layer")
-    kv_heads: int = _key("heads of keys and values of a layer")
-    head_dim: int = _key("elements of a head")
-    files: list[str] = _key("files of the folder")
-    trace: str = _key("the trace of attention")
-    steps: int = _key("steps of the trace")
-
-
-class SparseRow(_Part):
-    """Figures of a method with a budget."""
-
-    method: str = _key("a method")
-    budget: int = _key("a budget", "tokens")
-    tokens: float = _key("mean size of a selection", "tokens")
-    recall: float = _key("share of the budget's tokens with the largest scores that are selected")
-    precision: float = _key("share of the selection that is among these tokens")
-    mass: float = _key("sum of the selected tokens' weights in full attention")
-    error: float = _key("relative L2 error of the attention's output, mean over heads and layers")
-    recall_by_layer: list[float] = _key("recall of each layer that counts")
-    perplexity: float | None = _key("perplexity, decoded with the selection")
-    perplexity_ratio: float | None = _key("its ratio to full attention's")
-    ratio_error: float | None = _key("standard error of that ratio, from the differences of the single tokens")
-    kl_mean_nats: float | None = _key("divergence from full attention's distribution", "nats")
-
-
-class SparseOrder(_Part):
-    """An order of two methods that STARC claims."""
-
-    claim: str = _key("claim of STARC's paper about an order of methods")
-    figure: Literal["recall", "perplexity"] = _key("`recall` or `perplexity`")
-    budget: int = _key("a budget", "tokens")
-    better: str = _key("the better method in the paper")
-    worse: str = _key("the other method")
-    better_value: float | None = _key("its figure here")
-    worse_value: float | None = _key("the other's figure here")
-    standard_errors: float | None = _key("difference of the logarithms of the perplexities, over its standard error")
-    holds: bool = _key("the text has the paper's order")
-
-
-class SparseImportant(_Part):
-    budget: int = _key("a budget", "tokens")
-    tokens_per_page: float = _key("tokens with the largest scores on a page of 16 tokens that has any", "tokens")
-
-
-class SparseSelection(_Part):
-    """What a selection of one query reads."""
-
-    method: str = _key("a method")
-    wanted: int = _key("size of the selection", "tokens")
-    fetched: int = _key("tokens of the units that are read", "tokens")
-    overfetch: int = _key("their difference", "tokens")
-    units: int = _key("access units")
-    runs: int = _key("runs of neighbouring units")
-    rows: int = _key("rows of memory")
-
-
-class SparseTouched(_Part):
-    layer: int = _key("layer of the picture")
-    head: int = _key("query head")
-    budget: int = _key("budget", "tokens")
-    selections: list[SparseSelection] = _key("the selection of each method")
-
-
-class Sparse(Envelope):
-    """``bankside sparse``: accuracy of selections of tokens on a text."""
-
-    model: str = _key("name of the model")
-    folder: str = _key("folder of the model")
-    model_sha256: str = _key("SHA-256 of its configuration and weights")
-    text: str | None = _key("file of the text")
-    capture: str | None = _key("folder of the capture")
-    tokens: int = _key("tokens of each text")
-    prompt: int = _key("tokens of the prompt")
-    windows: int = _key("texts")
-    methods: list[str] = _key("methods")
-    budgets: list[int] = _key("budgets", "tokens")
-    full_layers: int = _key("first layers that attend to all tokens")
-    layers: list[int] = _key("layers whose figures count")
-    queries: int = _key("queries of a head, over all texts")
-    predicted: int = _key("tokens whose perplexity counts")
-    reference_perplexity: float | None = _key("perplexity with full attention")
-    rows: list[SparseRow] = _key("a method with a budget")
-    important: list[SparseImportant] = _key("tokens with the largest scores on a page")
-    orders: list[SparseOrder] = _key("orders of two methods that STARC's paper claims")
-    touched: SparseTouched | None = _key("rows of memory that selections touch; null without `--picture`")
-    files: dict[str, str] = _key("pictures that were written")
-
-
-class RestsOn(_Part):
-    """Something on which a result rests."""
-
-    kind: str = _key("as in `inputs`")
-    name: str = _key("as in `inputs`")
-    state: Literal["same", "changed", "gone", "unknown"] = _key(
-        "`same`, `changed`, `gone` (no longer there), or `unknown`"
-    )
-    why: str = _key("the difference, or the command that makes a record")
-    rests_on: list[dict[str, Any]] = _key("objects with the same keys")
-
-
-class Explain(Envelope):
-    result: str = _key("file of the result")
-    of: str = _key("command that made the result")
-    rests_on: list[RestsOn] = _key("everything on which the result rests")
-    made_with: list[RestsOn] = _key("the tools, with the same keys")
-    unchanged: bool = _key("whether every item is the same")
-    changed: list[str] = _key("items that are not the same")
-
-
-class Benchmark(_Part):
-    """A row of ``bankside bench``."""
-
-    benchmark: str = _key("name of the benchmark")
-    what: str = _key("figure of the benchmark")
-    value: float = _key("value of the figure")
-    unit: str = _key("unit of the value")
-
-
-class BenchMachine(_Part):
-    """Where a run was measured."""
-
-    processor: str = _key("name of the processor")
-    cores: int = _key("number of cores")
-    python: str = _key("version of Python")
-
-
-class BenchBefore(_Part):
-    """The run of the history with which ``bankside bench --compare`` compares."""
-
-    date: str = _key("date of the run")
-    version: str = _key("version of Bankside")
-    commit: str | None = _key("commit of the checkout; null without one")
-    machine: BenchMachine = _key("machine of the run")
-
-
-class BenchCompared(_Part):
-    """A figure that both runs have."""
-
-    benchmark: str = _key("benchmark, as in `results`")
-    what: str = _key("figure of the benchmark")
-    before: float = _key("value in the history")
-    now: float = _key("value of this run")
-    unit: str = _key("unit of both values")
-    speed: float = _key("how many times as fast the run is as the run before")
-
-
-class Bench(Envelope):
-    results: list[Benchmark] = _key("figures of the run")
-    before: BenchBefore | None = _key("with `--compare`: the last run in the history", default=None)
-    comparison: list[BenchCompared] | None = _key("with `--compare`: figures that both runs have", default=None)
-
-
 #: Kinds of results of each command; the kinds of ``sim`` come from the installed units.
 COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "doctor": (Doctor,),
@@ -1681,8 +1190,19 @@ def _printed(kind: type[BaseModel]) -> type[BaseModel]:
     """A kind of result with the keys that all results have before its own."""
     if issubclass(kind, Envelope):
         return kind
-    made: type[BaseModel] = create_model(kind.__name__, __base__=(kind, Envelope), __doc__=kind.__doc__)
+    keys: dict[str, Any] = {name: (field.annotation, field) for name, field in Envelope.model_fields.items()}
+    made: type[BaseModel] = create_model(kind.__name__, __base__=(kind, Envelope), __doc__=kind.__doc__, **keys)
     return made
+
+
+def _adapter(command: str) -> TypeAdapter[Any]:
+    kinds = (*map(_sim, UNITS if command == "sim" else ()), *map(_printed, COMMANDS[command]))
+    return TypeAdapter(reduce(or_, kinds))  # type: ignore[arg-type]
+
+
+def result_of(document: Mapping[str, Any]) -> Any:
+    """The typed result of a command, from its output with ``--json``."""
+    return _adapter(document["command"]).validate_python(document)
 
 
 def schema_of(command: str) -> dict[str, Any]:
@@ -1695,9 +1215,7 @@ def schema_of(command: str) -> dict[str, Any]:
     """
     if command not in COMMANDS:
         raise ConfigError(nearest("command with --json", command, COMMANDS))
-    kinds = (*map(_sim, UNITS if command == "sim" else ()), *map(_printed, COMMANDS[command]))
-    adapter: TypeAdapter[Any] = TypeAdapter(reduce(or_, kinds))  # type: ignore[arg-type]
-    schema = {key: value for key, value in adapter.json_schema(by_alias=True).items() if key != "title"}
+    schema = {key: value for key, value in _adapter(command).json_schema(by_alias=True).items() if key != "title"}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"bankside {command} --json, schema {SCHEMA}",

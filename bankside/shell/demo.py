@@ -24,6 +24,7 @@ from ..hardware.selection import select
 from ..pages import write_page
 from ..pages.demo import answer, attention_ms
 from ..provenance.envelope import enveloped
+from ..results.schemas import result_of
 from ..results.text import cosimulation_lines, summary_table
 from ..studies.decode import decode_text
 from ..studies.evaluate import evaluate
@@ -139,7 +140,7 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     for line in answer(crossover):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(summary_table(data))
-    for line in (*cosimulation_lines({**sim, "channel": channel}), decode_text(decoded)):
+    for line in (*cosimulation_lines({**sim, "channel": channel}), decode_text(result_of(decoded))):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
     return result
