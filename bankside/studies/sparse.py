@@ -168,19 +168,13 @@ def sparse_result(
             ),
         )
         result.files["picture"] = picture
+        names = [name for name in SparseSelection.model_fields if name != "method"]
         result.touched = SparseTouched(
             layer=head[0],
             head=head[1],
             budget=min(wanted),
             selections=[
-                SparseSelection(
-                    method=view.method,
-                    **{
-                        name: int(getattr(view.fetch, name))
-                        for name in SparseSelection.model_fields
-                        if name != "method"
-                    },
-                )
+                SparseSelection(method=view.method, **{name: int(getattr(view.fetch, name)) for name in names})
                 for view in views
             ],
         )
