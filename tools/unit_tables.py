@@ -509,6 +509,7 @@ def demo() -> str:
     from rich.console import Console
 
     from bankside.pages.demo import answer
+    from bankside.results.schemas import result_of
     from bankside.results.text import cosimulation_lines, summary_table
     from bankside.studies.decode import decode_text
 
@@ -525,7 +526,7 @@ def demo() -> str:
             *answer(data["crossover"]),
             text,
             *cosimulation_lines(data["sim"]),
-            *decode_text(data["decoding"]).splitlines(),
+            *decode_text(result_of(data["decoding"])).splitlines(),
             "```",
         ]
     )

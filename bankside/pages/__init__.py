@@ -9,7 +9,9 @@ from typing import Any
 
 from bankside.constraints.core.workspace import write_files
 
+from ..results.decoding import Decode
 from ..results.demo import Demo
+from ..results.papers import Claims, Papers, Repro
 from ..results.result import Part
 from ..results.systems import Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload
 from ..results.units import Sim, Synth, SynthAll, SynthFpga, TimeTrace, TimeUnit
@@ -32,15 +34,14 @@ KINDS: Mapping[type[Part], Callable[[Any], Page]] = {
     SynthFpga: units.mapping,
     TimeTrace: units.timing,
     TimeUnit: units.timing,
+    Claims: papers.listed,
+    Decode: decoding.decoded,
+    Papers: papers.papers,
+    Repro: papers.checked,
 }
 
 #: Page of the output of a command whose results have no types yet.
-PAGES: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {
-    "serve": serving.served,
-    "calibrate": systems.calibration,
-    "repro": papers.claims,
-    "decode": decoding.decoded,
-}
+PAGES: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {"serve": serving.served, "calibrate": systems.calibration}
 
 
 def page_of(document: Mapping[str, Any], records: str | None = None, result: Any = None) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from ..results.decoding import Decode
 from ..results.demo import Crossover, CrossoverModel, CrossoverPoint, Demo, DemoSim
 from ..results.systems import Eval
 from ..results.units import Synth
@@ -84,8 +85,11 @@ def _gpus(series: CrossoverModel) -> str:
 
 def story(result: Demo) -> Page:
     """First the answer, then the tables."""
+    from ..results.schemas import result_of
+
     results, crossover = result.evaluations, result.crossover
     synth, sim = result.synth, result.sim
+    decoded: Decode = result_of(result.decoding)
     cards = []
     for model in crossover.models:
         found = gains(model.points)
@@ -114,7 +118,7 @@ def story(result: Demo) -> Page:
             f"{sim.measured.vectors:,} results of {sim.unit}",
             "good" if good else "bad",
         ),
-        _heads(result.decoding),
+        _heads(decoded),
     ]
     first = results[0]
     here = f"{first.model}, context {first.context:,}, batch {first.batch}"
@@ -135,7 +139,7 @@ def story(result: Demo) -> Page:
         area(results),
         _synthesised(synth),
         _cosimulated(sim),
-        *_decoding(result.decoding),
+        *_decoding(decoded),
         assumptions(results),
         Part("Commands", tables=(table(("command",), [(command,) for command in result.commands], code={0}),)),
     ]
@@ -187,24 +191,24 @@ def _cosimulated(sim: DemoSim) -> Part:
     return Part("Co-simulation of the generated Verilog", tables=tables, side_by_side=True)
 
 
-def _heads(result: Result) -> Card:
-    rtl = result["rtl"]
-    good = not rtl["mismatches"]
-    what = f"{rtl['heads']} head in Verilog, {rtl['tokens']} tokens, {rtl['clocks']:,} clocks"
+def _heads(result: Decode) -> Card:
+    rtl = result.rtl
+    assert rtl is not None
+    good = not rtl.mismatches
     return Card(
-        f"{result['model']} on {result['system']}",
-        "bit-exact" if good else f"{rtl['mismatches']} mismatches",
-        f"{what}; perplexity {number(result['perplexity'], 4)}, float32 {number(result['reference']['perplexity'], 4)}",
+        f"{result.model} on {result.system}",
+        "bit-exact" if good else f"{rtl.mismatches} mismatches",
+        f"{rtl.heads} head in Verilog, {rtl.tokens} tokens, {rtl.clocks:,} clocks; perplexity "
+        f"{number(result.perplexity, 4)}, float32 {number(result.reference.perplexity, 4)}",
         "good" if good else "bad",
     )
 
 
-def _decoding(result: Result) -> list[Part]:
+def _decoding(result: Decode) -> list[Part]:
     """A language model whose attention the unit computes: its text, perplexities beside further systems, a head in RTL."""
-    generated = len(result["tokens"]) - result["prompt_tokens"]
     words = (
-        f"{result['model']} wrote {generated} tokens with the attention of {result['system']}. Grey is the prompt. "
-        "`decode.html` beside this page has the whole result."
+        f"{result.model} wrote {len(result.tokens) - result.prompt_tokens} tokens with the attention of {result.system}. "
+        "Grey is the prompt. `decode.html` beside this page has the whole result."
     )
     return [
         replace(running_text(result), title="A model that decodes with these units", text=words),

@@ -230,7 +230,7 @@ def keys(model: type[BaseModel], prefix: str = "", closed: Collection[str] = ())
         text, path, parts = _kind(key.annotation, prefix + (key.alias or name))
         extra = key.json_schema_extra
         unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
-        open_parts = [] if name in closed else parts
+        open_parts = [] if name in closed else [part for part in parts if part is not model]
         shown = prefix + (key.alias or name) if parts else path
         yield [f"`{shown}`", _lengths(key, text), unit, key.description or ""]
         told: dict[str, list[str]] = {}

@@ -25,6 +25,7 @@ from ..pages import write_page
 from ..pages.demo import answer, attention_ms
 from ..provenance.envelope import enveloped
 from ..results.demo import Channel, Crossover, CrossoverModel, CrossoverPoint, Demo, DemoSim
+from ..results.schemas import result_of
 from ..results.systems import Eval, plain_keys
 from ..results.text import cosimulation_lines, summary_table
 from ..results.units import Sim, Synth
@@ -143,7 +144,7 @@ def run(output: str, log: Callable[[str], None]) -> Demo:
     for line in answer(crossover):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     console.print(summary_table(result))
-    for line in (*cosimulation_lines(result.sim), decode_text(decoded)):
+    for line in (*cosimulation_lines(result.sim), decode_text(result_of(decoded))):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
     return result

@@ -20,10 +20,10 @@ from bankside.constraints.core.document import parse
 from bankside.constraints.core.errors import CheckFailed, ConfigError, ToolMissing, nearest
 from bankside.constraints.core.workspace import Input, note_input, noted_inputs, reading, write_files
 
-from ..evidence.explain import unchanged
 from ..evidence.records import RecordFolder, completed
 from ..hardware.generate import tool_versions
 from ..provenance.envelope import plain_input, warn
+from .explain import unchanged
 
 __all__ = ["Job", "front", "jobs_of", "make_row", "picture", "points_of", "sweep"]
 

@@ -19,7 +19,7 @@ from bankside.pages.components import bars, short, table
 from bankside.pages.decoding import decoded
 from bankside.pages.demo import answer, gains, threshold
 from bankside.pages.systems import area
-from bankside.results.schemas import Calibrate
+from bankside.results.schemas import Calibrate, result_of
 from bankside.results.systems import Eval
 from bankside.results.text import cosimulation_lines, summary_table
 from bankside.shell import cli
@@ -238,18 +238,24 @@ def decoding():
         {"stream": "result", "input": False, "valid": [[170, 10]], "ready": [[0, 200]], "payloads": {"170": "77ff"}},
     ]
     return {
+        "schema": 1,
         "command": "decode",
         "tools": {"numpy": "2"},
         "inputs": [],
         "notes": [],
         "warnings": [],
         "model": "made-up",
+        "folder": "made",
+        "model_sha256": "0" * 64,
         "system": "quest-32-pam",
         "mode": "free",
         "interrupted": False,
         "prompt_tokens": 8,
+        "temperature": 0.0,
+        "seed": 1,
         "tokens": list(range(tokens)),
         "pieces": list("def f(x):\n r"),
+        "text": "def f(x):\n r",
         "agrees": [True] * 9 + [False] + [True] * 2,
         **figures,
         "reference": {"perplexity": 4.4, "bits_per_byte": 0.8},
@@ -591,7 +597,7 @@ def test_decoded_page_has_a_part_for_every_figure():
     )
     assert "ab" in page.words and "2d" in page.words  # digits of payloads
     plain = result | {"reads": None, "rtl": None, "time_line": None, "hazards": None, "placement": None}
-    assert {part.title for part in decoded(plain).parts} == {
+    assert {part.title for part in decoded(result_of(plain)).parts} == {
         "Text",
         "Perplexity by system",
         "Error of attention by layer",
