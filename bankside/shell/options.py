@@ -53,7 +53,8 @@ def page(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None
         from ..pages import write_page
         from ..provenance.envelope import enveloped
 
-        write_page(arguments.html, enveloped(_plain(result), arguments.command), getattr(arguments, "records", None))
+        document, typed = enveloped(_plain(result), arguments.command), None if isinstance(result, dict) else result
+        write_page(arguments.html, document, getattr(arguments, "records", None), typed)
 
 
 def show(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
