@@ -19,8 +19,8 @@ from bankside.models.serving.workloads import load_workload
 from bankside.models.systems import MissingRecord
 
 from .hardware.selection import Selection, select
-from .provenance.envelope import collecting, enveloped
-from .results.schemas import Serve
+from .provenance.envelope import collecting
+from .results.serving import Serve
 from .results.systems import Eval
 
 if TYPE_CHECKING:
@@ -134,8 +134,7 @@ class SystemHandle:
         found = find_workload(workload, requests=requests, rate=rate, seed=seed)
         policy, outputs = Policy(batch_limit=batch_limit), Outputs(None, None, None, None)
         with collecting():
-            result = run(self.name, model, found, policy, outputs, seed=seed, changes=self.changes, log=log, **options)  # type: ignore[arg-type]
-            return Serve.model_validate(enveloped(result, "serve"))
+            return run(self.name, model, found, policy, outputs, seed=seed, changes=self.changes, log=log, **options)  # type: ignore[arg-type]
 
 
 def unit(name: str, preset: str | None = None, **changes: Any) -> UnitHandle:

@@ -22,7 +22,8 @@ from bankside.constraints.core.workspace import write_files
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.models.systems.calibration import table_text
 from bankside.pages.unit_page import fill, table
-from bankside.studies.evaluate import calibrate, evaluate
+from bankside.studies.calibrate import calibrate
+from bankside.studies.evaluate import evaluate
 
 ROOT = Path(__file__).resolve().parent.parent
 

@@ -1,4 +1,4 @@
-"""Pages of systems: decode steps, steady state, an attention layer, calibration. The demo uses some of their parts."""
+"""Pages of systems: decode steps, steady state, an attention layer. The demo uses some of their parts."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from bankside.models.systems.pam_keys import TierKeys
 
 from ..results.systems import DieArea, Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload, plain_keys
-from ..results.words import GROUPS, Result, band, grouped_ms, number
+from ..results.words import GROUPS, band, grouped_ms, number
 from .components import (
     COLOURS,
     GRID,
@@ -32,7 +32,6 @@ from .components import (
 __all__ = [
     "area",
     "assumptions",
-    "calibration",
     "energy",
     "evaluation",
     "latency",
@@ -188,41 +187,6 @@ def runs(result: EvalRuns) -> Page:
         "Time of kernels over the measured time of a run, by rule of the GPU. The rest is the host's.",
         (Card("runs", f"{len(result.rows):,}", f"of {result.prompt_tokens} + {result.output_tokens} tokens"),),
         (Part("Runs", tables=(table(head, rows),)),),
-    )
-
-
-def calibration(result: Result) -> Page:
-    """``bankside calibrate``: ratios of importance, or parameters fitted to a trace."""
-    if "sparsity" in result:
-        rows = [(name.replace("_", " "), plain(value)) for name, value in result["sparsity"].items()]
-        return Page(
-            f"{result['system']}: activations that reproduce {result['trace']}",
-            "A synthetic source with these parameters has the trace's fraction of active tokens and their persistence.",
-            (),
-            (Part("Parameters", tables=(table(("parameter", "value"), rows),)),),
-        )
-    verdict = "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; these come nearest"
-    tiers = result["tier_us"]
-    return Page(
-        f"{result['system']}: ratios of importance for {result['model']}",
-        f"With x = {result['x']:g} and y = {result['y']:g} {verdict} ({result['conditions']}).",
-        (
-            Card("x", f"{result['x']:g}", "importance of a token in HBM over one in the SSD"),
-            Card("y", f"{result['y']:g}", "importance of a token in DDR over one in the SSD"),
-            Card(
-                "balance",
-                "equal" if result["equal"] else "not equal",
-                f"times of the tiers, round {result['rounds']}",
-                "good" if result["equal"] else "bad",
-            ),
-        ),
-        (
-            Part(
-                "Time of a layer's attention by tier",
-                bars([(tier.upper(), time_us) for tier, time_us in tiers.items()], "µs"),
-                (table(("tier", "µs"), [(tier.upper(), plain(time_us)) for tier, time_us in tiers.items()]),),
-            ),
-        ),
     )
 
 

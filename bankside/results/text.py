@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.libraries.fpga import fpga_families
 from bankside.models.cost import second_opinion
 
+from .serving import Sweep
 from .terminal import FittingTable
 
 if TYPE_CHECKING:
@@ -388,19 +389,17 @@ def cosimulation_lines(sim: DemoSim) -> list[str]:
     return _block([("co-simulation", sim.unit), *sim.figures, ("channel", step)]).split("\n")
 
 
-def sweep_text(result: Mapping[str, Any]) -> str:
+def sweep_text(result: Sweep) -> str:
     """The output of a sweep, and the rows that no other row beats."""
-    rows = result["rows"]
     lines = [
-        f"{len(rows)} combinations of {result['target']}: {result['file']}"
-        + (f", {result['resumed']} of them from an earlier run" if result["resumed"] else "")
-        + (f", {result['refused']} refused" if result["refused"] else "")
+        f"{len(result.rows)} combinations of {result.target}: {result.file}"
+        + (f", {result.resumed} of them from an earlier run" if result.resumed else "")
+        + (f", {result.refused} refused" if result.refused else "")
     ]
-    if result["front"] is not None:
-        x, y = result["pareto"]
-        lines.append(f"{result['picture']}: {len(result['front'])} rows that no other row beats in {x} and {y}")
-        for place in result["front"]:
-            point = " ".join(f"{key}={value}" for key, value in rows[place]["point"].items())
-            values = rows[place]["values"]
-            lines.append(f"  {point}  {x} {values[x]:.6g}, {y} {values[y]:.6g}")
+    if result.front is not None and result.pareto is not None:
+        x, y = result.pareto
+        lines.append(f"{result.picture}: {len(result.front)} rows that no other row beats in {x} and {y}")
+        for row in (result.rows[place] for place in result.front):
+            point = " ".join(f"{key}={value}" for key, value in row.point.items())
+            lines.append(f"  {point}  {x} {row.values[x]:.6g}, {y} {row.values[y]:.6g}")
     return "\n".join(lines)

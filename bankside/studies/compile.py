@@ -8,6 +8,9 @@ from typing import Any
 
 from bankside.constraints.core.errors import ConfigError
 
+from ..results.programs import Compile, Compiled, Operator
+from ..results.systems import Parallelism
+
 __all__ = ["compile_result", "compile_text"]
 
 
@@ -21,8 +24,8 @@ def compile_result(
     output: str | None = None,
     records: str | None = None,
     changes: Mapping[str, Any] | None = None,
-) -> dict[str, Any]:
-    """Result of ``bankside compile --json``. With ``output``, the words of the program are written to that file, one
+) -> Compile:
+    """Programs of a model for the modules of a system. With ``output``, the words of the program are written to that file, one
     line for each line of the command buffer. They are in hexadecimal, as ``$readmemh`` takes them.
 
     Raises
@@ -61,20 +64,19 @@ def compile_result(
     except MissingRecord as missing:  # the programs need none
         not_measured = list(missing.commands)
     compiled = loaded.compile(shape, tokens, operator)
-    result: dict[str, Any] = {
-        "schema": 1,
-        "model": shape.name,
-        "system": loaded.name,
-        "tokens": tokens,
-        "parallelism": {"tensor": loaded.tp, "pipeline": loaded.pp},
-        "layers": compiled.layers,
-        "patterns": compiled.patterns,
-        "operators": [asdict(row) for row in compiled.rows],
-        "registers": compiled.registers,
-        "virtual_rows": compiled.virtual_rows,
-        "warnings": compiled.warnings,
-        "not_measured": not_measured,
-    }
+    result = Compile(
+        model=shape.name,
+        system=loaded.name,
+        tokens=tokens,
+        parallelism=Parallelism(tensor=loaded.tp, pipeline=loaded.pp),
+        layers=compiled.layers,
+        patterns=compiled.patterns,
+        operators=[Operator(**asdict(row)) for row in compiled.rows],
+        registers=compiled.registers,
+        virtual_rows=compiled.virtual_rows,
+        warnings=compiled.warnings,
+        not_measured=not_measured,
+    )
     if compiled.program.body and (loaded.lazily_allotted() or listing or output is not None):
         config = loaded.dispatching()
         if config is not None:
@@ -84,46 +86,39 @@ def compile_result(
                     f"table of the dispatcher has {config.table_entries}"
                 )
             words = encode_program(compiled.program, config.encoding, layer=True)
-            result["program"] = {"lines": len(words), "bytes": int(words.nbytes), "buffer_bytes": config.command_bytes}
+            program = Compiled(lines=len(words), bytes=int(words.nbytes), buffer_bytes=config.command_bytes)
             if listing:
-                result["program"]["listing"] = list(lines_of(words, config.encoding))
+                program.listing = list(lines_of(words, config.encoding))
             if output is not None:
                 path = Path(output)
                 text = "".join(" ".join(f"{int(word):08x}" for word in line) + "\n" for line in words)
                 write_files(path.parent, {path.name: text})
-                result["program"]["file"] = output
+                program.file = output
+            result.program = program
         elif output is not None:
             raise ConfigError(f"{loaded.name} has no dispatcher that takes the words of a program")
         else:
-            result["program"] = {"listing": str(compiled.program).splitlines()}
+            result.program = Compiled(listing=str(compiled.program).splitlines())
     return result
 
 
-def compile_text(result: dict[str, Any]) -> str:
+def compile_text(result: Compile) -> str:
     """The execution table, and the program on request."""
-    split = result["parallelism"]
+    split = result.parallelism
     out = [
-        f"{result['model']} on {result['system']}, tensor {split['tensor']}, pipeline {split['pipeline']}: one layer of "
-        f"{result['layers']} of a stage, one request of {result['tokens']} tokens, one module"
+        f"{result.model} on {result.system}, tensor {split.tensor}, pipeline {split.pipeline}: one layer of "
+        f"{result.layers} of a stage, one request of {result.tokens} tokens, one module"
     ]
-    out += [f"warning: {text}" for text in result["warnings"]]
-    out += [f"recognised: {'; '.join(result['patterns'])}", ""]
+    out += [f"warning: {text}" for text in result.warnings]
+    out += [f"recognised: {'; '.join(result.patterns)}", ""]
     head = ("operator", "where", "shape", "partition", "communication", "commands", "cycles", "us")
     rows = [head]
-    for row in result["operators"]:
-        commands = ", ".join(f"{count} {name}" for name, count in row["commands"].items())
-        cycles, took = row["cycles"], row["microseconds"]
+    for one in result.operators:
+        commands = ", ".join(f"{count} {name}" for name, count in one.commands.items())
+        cycles = "-" if one.cycles is None else str(one.cycles)
+        took = "-" if one.microseconds is None else f"{one.microseconds:.2f}"
         rows.append(
-            (
-                row["operator"],
-                row["where"],
-                row["shape"],
-                row["partition"],
-                row["communication"],
-                commands or "-",
-                "-" if cycles is None else str(cycles),
-                "-" if took is None else f"{took:.2f}",
-            )
+            (one.operator, one.where, one.shape, one.partition, one.communication, commands or "-", cycles, took)
         )
     widths = [max(len(row[k]) for row in rows) for k in range(len(head))]
     for row in rows:
@@ -133,19 +128,19 @@ def compile_text(result: dict[str, Any]) -> str:
                 for k, (text, width) in enumerate(zip(row, widths, strict=True))
             ).rstrip()
         )
-    missing = [command for command in result["not_measured"] if "pim-hub" in command]
-    if missing and any(row["microseconds"] is None for row in result["operators"]):
+    missing = [command for command in result.not_measured if "pim-hub" in command]
+    if missing and any(one.microseconds is None for one in result.operators):
         out.append(f"time of the hub: not measured yet; {' and '.join(missing)}")
-    program = result.get("program")
-    if program and "lines" in program:
+    program = result.program
+    if program is not None and program.lines is not None:
         out += [
             "",
-            f"program of a layer: {program['lines']} lines, {program['bytes']} of {program['buffer_bytes']} "
-            f"bytes of the command buffer; {result['registers']} registers; a request of the longest context has "
-            f"{result['virtual_rows']} rows",
+            f"program of a layer: {program.lines} lines, {program.bytes} of {program.buffer_bytes} "
+            f"bytes of the command buffer; {result.registers} registers; a request of the longest context has "
+            f"{result.virtual_rows} rows",
         ]
-        if "file" in program:
-            out.append(f"written to {program['file']}")
-    if program and "listing" in program:
-        out += ["", *program["listing"]]
+        if program.file is not None:
+            out.append(f"written to {program.file}")
+    if program is not None and program.listing is not None:
+        out += ["", *program.listing]
     return "\n".join(out)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bankside.models.systems import Bound, Evaluation, System
 
 __all__ = [
-    "calibrate",
     "KEYS",
     "LOAD",
     "OPTIONS",
@@ -31,7 +30,6 @@ __all__ = [
     "chosen_splits",
     "evaluate",
     "fastest",
-    "fit_activations",
     "measuring",
     "system_changes",
 ]
@@ -349,70 +347,3 @@ def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, pr
 
             measure_all(missing.needs, records, progress)
             made |= set(missing.needs)
-
-
-def calibrate(
-    system: str,
-    model: str,
-    *,
-    context: int,
-    rounds: int,
-    output: str | None = None,
-    measure: bool = False,
-    records: str | None = None,
-    changes: Mapping[str, Any] | None = None,
-    progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside calibrate --json``; ``output`` names a file whose table of ratios is made or changed."""
-    from dataclasses import asdict
-    from pathlib import Path
-
-    from bankside.constraints.core.document import load
-    from bankside.constraints.core.errors import ConfigError
-    from bankside.constraints.core.workspace import write_files
-    from bankside.constraints.systems import RATIOS, RatioTable
-    from bankside.models.llm import load_model
-    from bankside.models.systems import load_system
-    from bankside.models.systems.calibration import table_text, with_ratios
-    from bankside.models.systems.capabilities import Calibrates
-
-    shape, loaded = load_model(model), load_system(system, changes)
-    table = None
-    if output is not None:  # fails at once if it is no table
-        path = Path(output)
-        table = load(path if path.exists() else RATIOS, RatioTable)
-    if not isinstance(loaded, Calibrates):
-        raise ConfigError(f"{loaded.name} moves no tokens between tiers, so it has nothing to calibrate")
-    note_sources(calibrate, type(loaded))
-    able, folder = loaded, RecordFolder(records)
-    found = measuring(
-        lambda: able.calibrate(shape, folder, context=context, rounds=rounds, progress=progress),
-        measure,
-        records,
-        progress,
-    )
-    if table is not None:
-        write_files(path.parent, {path.name: table_text(with_ratios(table, shape.name, found))})
-    return {"schema": 1, "system": loaded.name, "model": shape.name, **asdict(found), "file": output}
-
-
-def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Result of ``bankside calibrate --trace --json``: the synthetic source of activations that reproduces a trace's
-    fraction of active tokens and their persistence. The system decides which first and last tokens are always
-    active."""
-    from dataclasses import asdict
-
-    from bankside.models.systems import load_system
-    from bankside.models.systems.capabilities import FitsActivations
-
-    loaded = load_system(system, changes)
-    if not isinstance(loaded, FitsActivations):
-        raise ConfigError(f"{loaded.name} reads all tokens, so it has no activations to fit")
-    note_sources(fit_activations)
-    found = asdict(loaded.fit_activations(trace))
-    return {
-        "schema": 1,
-        "system": loaded.name,
-        "trace": trace,
-        "sparsity": {key: found[key] for key in ("compression", "spread", "keep", "sink", "recent")},
-    }

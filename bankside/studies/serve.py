@@ -20,6 +20,7 @@ from bankside.constraints.core.workspace import write_files, writing
 from ..evidence.records import RecordFolder
 from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
+from ..results.serving import Search, Serve, Spread, Tried
 from ..results.terminal import FittingTable
 from .evaluate import measuring
 
@@ -139,8 +140,8 @@ def run(
     records: str | None = None,
     changes: Mapping[str, Any] | None = None,
     log: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside serve --json``.
+) -> Serve:
+    """Serve the requests of a workload, or search for the largest batch or rate within ``slo_ms``.
 
     Raises
     ------
@@ -185,32 +186,31 @@ def run(
         result = found.result
     seconds = time.perf_counter() - began
     files = outputs.write(result, workload, slo_ms)
-    return {
-        "schema": 1,
+    return Serve(
         **result.summary(slo_ms, ttft_slo_ms),
-        "parallelism": dict(getattr(served, "parallelism", {})),
-        "search": _search(found, percentile),
-        "records": sorted({*used, *loaded.bind(shape, source, refresh=refresh).sources}),
-        "seconds": seconds,
-        "files": files,
-        "tools": tool_versions(),
-    }
+        parallelism=dict(getattr(served, "parallelism", {})),
+        search=_search(found, percentile),
+        records=sorted({*used, *loaded.bind(shape, source, refresh=refresh).sources}),
+        seconds=seconds,
+        files=files,
+        tools=tool_versions(),
+    )
 
 
-def _search(found: SearchResult | None, percentile: float) -> dict[str, Any] | None:
+def _search(found: SearchResult | None, percentile: float) -> Search | None:
     if found is None:
         return None
 
     def value(number: float) -> float | None:
         return number if number < float("inf") else None  # all at once
 
-    return {
-        "what": found.what,
-        "value": value(found.value),
-        "percentile": percentile,
-        "bounded": found.bounded,
-        "tried": [{"value": value(number), "tpot_ms": tpot, "meets": ok} for number, tpot, ok in found.tried],
-    }
+    return Search(
+        what=found.what,
+        value=value(found.value),
+        percentile=percentile,
+        bounded=found.bounded,
+        tried=[Tried(value=value(number), tpot_ms=tpot, meets=ok) for number, tpot, ok in found.tried],
+    )
 
 
 class _Noting:
@@ -263,77 +263,71 @@ def _bar(what: str) -> Iterator[Callable[[int, int], None] | None]:
 # ---- For people -----------------------------------------------------------------------------------------------------
 
 
-def serving_table(r: dict[str, Any]) -> list[Any]:
+def serving_table(r: Serve) -> list[Any]:
     """The result as objects that rich prints."""
-    w, policy = r["workload"], r["policy"]
-    figures = ("mean", "p50", "p90", "p99", "max")
+    w, policy = r.workload, r.policy
+    figures = tuple(Spread.model_fields)
     rows = [
-        (name, *("–" if r[key] is None else _number(r[key][figure]) for figure in figures))
-        for key, name in (
-            ("ttft_ms", "time to first token"),
-            ("tpot_ms", "time per output token"),
-            ("itl_ms", "between two tokens"),
-            ("latency_ms", "end to end"),
-            ("queueing_ms", "waiting"),
-        )
+        (name, *("–" if one is None else _number(getattr(one, figure)) for figure in figures))
+        for name, one in r.latencies.items()
     ]
     table = FittingTable(
         [("ms", {}), *((figure, {"justify": "right"}) for figure in figures)],
         rows,
         (5, 3, 1, 2),
-        title=f"{r['system']}, {r['model']}, {w['requests']:,} requests of {w['name']}",
+        title=f"{r.system}, {r.model}, {w.requests:,} requests of {w.name}",
         title_style="bold",
         title_justify="left",
     )
     lines = [
-        f"throughput    {_number(r['throughput_tok_s'])} tokens/s, {_number(r['requests_per_s'])} requests/s over "
-        f"{_number(r['makespan_s'])} s",
-        f"batch         mean {_number(r['batch']['mean'])}, largest {r['batch']['max']} (limit {policy['batch_limit']}); "
-        f"KV cache mean {100 * r['kv']['mean']:.1f} %, peak {100 * r['kv']['peak']:.1f} % of "
-        f"{r['kv']['capacity_tokens']:,} tokens; {r['preemptions']} preemptions",
-        f"time          busy {100 * r['utilisation']:.1f} %, of that prefill {100 * r['prefill_share']:.1f} %; "
-        f"{r['decode_steps']:,} decode steps",
+        f"throughput    {_number(r.throughput_tok_s)} tokens/s, {_number(r.requests_per_s)} requests/s over "
+        f"{_number(r.makespan_s)} s",
+        f"batch         mean {_number(r.batch.mean)}, largest {r.batch.max} (limit {policy.batch_limit}); "
+        f"KV cache mean {100 * r.kv.mean:.1f} %, peak {100 * r.kv.peak:.1f} % of "
+        f"{r.kv.capacity_tokens:,} tokens; {r.preemptions} preemptions",
+        f"time          busy {100 * r.utilisation:.1f} %, of that prefill {100 * r.prefill_share:.1f} %; "
+        f"{r.decode_steps:,} decode steps",
     ]
-    if r["energy"] is not None:
-        e = r["energy"]
-        parts = sorted(e["components_j_per_token"].items(), key=lambda item: -item[1])
+    if r.energy is not None:
+        e = r.energy
+        parts = sorted(e.components_j_per_token.items(), key=lambda item: -item[1])
         lines.append(
-            f"energy        {_joules(e['j_per_token'])} a token, as modelled; {_joules(e['prefill_j_per_token'])} "
+            f"energy        {_joules(e.j_per_token)} a token, as modelled; {_joules(e.prefill_j_per_token)} "
             "are prefill; " + ", ".join(f"{name} {_joules(value)}" for name, value in parts if value)
         )
-    if r["slo"] is not None:
+    if r.slo is not None:
         limits = [
-            f"{name} {r['slo'][key]:g} ms"
-            for key, name in (("tpot_ms", "TPOT"), ("ttft_ms", "TTFT"))
-            if r["slo"][key] is not None
+            f"{name} {limit:g} ms"
+            for limit, name in ((r.slo.tpot_ms, "TPOT"), (r.slo.ttft_ms, "TTFT"))
+            if limit is not None
         ]
         lines.append(
-            f"goodput       {100 * r['slo']['met']:.1f} % of the requests meet {' and '.join(limits)}: "
-            f"{_number(r['slo']['goodput_requests_s'])} requests/s, {_number(r['slo']['goodput_tok_s'])} tokens/s"
+            f"goodput       {100 * r.slo.met:.1f} % of the requests meet {' and '.join(limits)}: "
+            f"{_number(r.slo.goodput_requests_s)} requests/s, {_number(r.slo.goodput_tok_s)} tokens/s"
         )
-    if r["search"] is not None:
-        s = r["search"]
-        what = "batch" if s["what"] == "batch" else "arrival rate"
+    if r.search is not None:
+        s = r.search
+        what = "batch" if s.what == "batch" else "arrival rate"
         value = (
             "all at once"
-            if s["value"] is None
-            else f"{s['value']:.0f}"
-            if s["what"] == "batch"
-            else f"{_number(s['value'])} requests/s"
+            if s.value is None
+            else f"{s.value:.0f}"
+            if s.what == "batch"
+            else f"{_number(s.value)} requests/s"
         )
-        more = "" if s["bounded"] else "; a larger one changes nothing"
-        if s["what"] == "batch" and not s["bounded"] and s["value"] == policy["batch_limit"]:
+        more = "" if s.bounded else "; a larger one changes nothing"
+        if s.what == "batch" and not s.bounded and s.value == policy.batch_limit:
             more = "; the limit of the search"
         lines.append(
-            f"largest {what} with p{s['percentile']:g} TPOT within {r['slo']['tpot_ms']:g} ms: {value}{more} "
-            f"({len(s['tried'])} runs)"
+            f"largest {what} with p{s.percentile:g} TPOT within {r.slo.tpot_ms:g} ms: {value}{more} "
+            f"({len(s.tried)} runs)"
         )
-    if w["synthetic"]:
+    if w.synthetic:
         lines.append("lengths are synthetic: only some of their statistics are published (see docs/workloads.md)")
-    if r["records"]:
-        lines.append(f"rests on      {', '.join(r['records'])}")
-    lines += [f"note: {note}" for note in r["notes"]]
-    lines += [f"{name}: {path}" for name, path in r["files"].items()]
+    if r.records:
+        lines.append(f"rests on      {', '.join(r.records)}")
+    lines += [f"note: {note}" for note in r.notes]
+    lines += [f"{name}: {path}" for name, path in r.files.items()]
     return [table, *lines]
 
 

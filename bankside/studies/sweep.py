@@ -23,6 +23,8 @@ from bankside.constraints.core.workspace import Input, note_input, noted_inputs,
 from ..evidence.records import RecordFolder, completed
 from ..hardware.generate import tool_versions
 from ..provenance.envelope import plain_input, warn
+from ..results.serving import Serve, Sweep, SweepRow
+from ..results.systems import Eval
 from .explain import unchanged
 
 __all__ = ["Job", "front", "jobs_of", "make_row", "picture", "points_of", "sweep"]
@@ -212,6 +214,7 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
     model, split = str(load.pop("model")), load.pop("split", None)
     serving = {key: load.pop(key) for key in SERVING if key in load}
     whole: dict[str, Any] = {key: _whole(key, value) for key, value in load.items()}
+    result: Eval | Serve
     if not serving:
         result = evaluate(
             job.target,
@@ -221,13 +224,13 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
             measure=job.measure,
             records=job.records,
             changes=changes,
-        ).to_json()
+        )
     else:
         result = _served(job, model, {**serving, **whole}, changes)
-    return _numbers(result), list(result["records"])
+    return _numbers(result.to_json()), result.records
 
 
-def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:
+def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, Any]) -> Serve:
     from bankside.models.serving import Policy
 
     from .serve import Outputs, find_workload, run
@@ -291,8 +294,8 @@ def sweep(
     workers: int | None = None,
     dask: str | None = None,
     progress: Callable[[int, int], None] = lambda done, count: None,
-) -> dict[str, Any]:
-    """Make all missing rows; keys as in ``bankside sweep --json``.
+) -> Sweep:
+    """Make all missing rows.
 
     Each finished row is appended to the file ``output`` with ``.partial`` behind its name, and a killed sweep continues
     from that file. When all rows are finished, ``output`` is written (``.csv`` or ``.jsonl``), in the order of the
@@ -333,40 +336,29 @@ def sweep(
         except OSError as error:
             raise ConfigError(f"{partial}: {(error.strerror or str(error)).lower()}") from None
     ordered = [rows[job.key] for job in jobs]
-    for row in ordered:
-        for one in row["inputs"]:
-            note_input(
-                Input(
-                    one["kind"],
-                    one["name"],
-                    one["sha256"],
-                    {key: value for key, value in one.items() if key not in ("kind", "name", "sha256")},
-                )
-            )
-    write_files(
-        target.parent,
-        {
-            target.name: _csv(ordered)
-            if target.suffix.lower() == ".csv"
-            else "".join(
-                json.dumps({key: row[key] for key in ("point", "values", "records", "error")}) + "\n" for row in ordered
-            )
-        },
-    )
+    for one in (one for row in ordered for one in row["inputs"]):
+        details = dict(one)
+        note_input(Input(details.pop("kind"), details.pop("name"), details.pop("sha256"), details))
+    found = [SweepRow(**{key: row[key] for key in SweepRow.model_fields}) for row in ordered]
+    is_csv = target.suffix.lower() == ".csv"
+    text = _csv(found) if is_csv else "".join(json.dumps(row.model_dump()) + "\n" for row in found)
+    write_files(target.parent, {target.name: text})
     with contextlib.suppress(OSError):
         partial.unlink()
-    refused = [row for row in ordered if row["error"]]
+    refused = [row for row in found if row.error]
     if refused:
-        warn(f"{len(refused)} of {len(ordered)} combinations were refused; the first: {refused[0]['error']}")
-    return {
-        "schema": 1,
-        "target": jobs[0].target,
-        "file": output,
-        "resumed": resumed,
-        "refused": len(refused),
-        "rows": [{key: row[key] for key in ("point", "values", "records", "error")} for row in ordered],
-        "tools": tool_versions(),
-    }
+        warn(f"{len(refused)} of {len(found)} combinations were refused; the first: {refused[0].error}")
+    return Sweep(
+        target=jobs[0].target,
+        file=output,
+        resumed=resumed,
+        refused=len(refused),
+        rows=found,
+        pareto=None,
+        picture=None,
+        front=None,
+        tools=tool_versions(),
+    )
 
 
 def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[str, dict[str, Any]]:
@@ -423,20 +415,20 @@ def _computed(jobs: Sequence[Job], workers: int | None, dask: str | None) -> Ite
             raise
 
 
-def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
+def _csv(rows: Sequence[SweepRow]) -> str:
     """A column for each key of the point and each number, then records and error."""
-    keys = list(dict.fromkeys(key for row in rows for key in row["point"]))
-    names = list(dict.fromkeys(name for row in rows for name in row["values"]))
+    keys = list(dict.fromkeys(key for row in rows for key in row.point))
+    names = list(dict.fromkeys(name for row in rows for name in row.values))
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*keys, *names, "records", "error"])
     for row in rows:
         writer.writerow(
             [
-                *(row["point"][key] for key in keys),
-                *(row["values"].get(name, "") for name in names),
-                " ".join(row["records"]),
-                row["error"] or "",
+                *(row.point[key] for key in keys),
+                *(row.values.get(name, "") for name in names),
+                " ".join(row.records),
+                row.error or "",
             ]
         )
     return text.getvalue()
@@ -464,7 +456,7 @@ def front(points: Sequence[tuple[float, float]], larger: tuple[bool, bool]) -> l
     return kept
 
 
-def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: str) -> tuple[bytes, list[int]]:
+def picture(rows: Sequence[SweepRow], columns: tuple[str, str], form: str) -> tuple[bytes, list[int]]:
     """Two columns of all rows with their front, as a picture; places of the rows on the front.
 
     Raises
@@ -475,12 +467,12 @@ def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: s
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    known = list(dict.fromkeys(name for row in rows for name in row["values"]))
+    known = list(dict.fromkeys(name for row in rows for name in row.values))
     for column in columns:
         if column not in known:
             raise ConfigError(nearest("column", column, known))
-    places = [k for k, row in enumerate(rows) if all(column in row["values"] for column in columns)]
-    points = [(float(rows[k]["values"][columns[0]]), float(rows[k]["values"][columns[1]])) for k in places]
+    places = [k for k, row in enumerate(rows) if all(column in row.values for column in columns)]
+    points = [(float(rows[k].values[columns[0]]), float(rows[k].values[columns[1]])) for k in places]
     larger = better_large(columns[0]), better_large(columns[1])
     best = front(points, larger)
     figure = Figure(figsize=(8, 5.5), layout="constrained")
@@ -499,7 +491,7 @@ def picture(rows: Sequence[Mapping[str, Any]], columns: tuple[str, str], form: s
         label="beaten by no other",
     )
     for k in best[:24]:
-        text = ", ".join(f"{key}={value}" for key, value in rows[places[k]]["point"].items())
+        text = ", ".join(f"{key}={value}" for key, value in rows[places[k]].point.items())
         axes.annotate(text, points[k], xytext=(5, 5), textcoords="offset points", fontsize=8)
     axes.set_xlabel(f"{columns[0]} ({'larger' if larger[0] else 'smaller'} is better)")
     axes.set_ylabel(f"{columns[1]} ({'larger' if larger[1] else 'smaller'} is better)")

@@ -284,16 +284,13 @@ def document(text: str) -> Any:
 #: Keys with times, versions, and digests of sources.
 VARYING = ("seconds", "clocks_per_second", "tools", "record", "records", "wall_s", "cpu_s", "python")
 
-#: Kind of an input that only the first result of a process names.
-READ_ONCE = "table of FPGAs"
-
 
 def steady(value: Any, key: str = "") -> Any:
     """The value without what differs between machines and versions: its form stands there instead."""
     if key in VARYING:
         return form(value)
     if key == "inputs" and isinstance(value, list):
-        return sorted({f"{one['kind']}: {', '.join(one)}" for one in value if one["kind"] != READ_ONCE})
+        return sorted({f"{one['kind']}: {', '.join(one)}" for one in value})
     if isinstance(value, dict):
         return {name: steady(one, name) for name, one in value.items()}
     return [steady(one) for one in value] if isinstance(value, list) else value

@@ -6,7 +6,7 @@ import argparse
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import changes_argument, emit, json_argument, page, positive, records_argument
+from ..options import changes_argument, json_argument, positive, records_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -33,7 +33,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ...results.terminal import steps
-    from ...studies.evaluate import calibrate, fit_activations, system_changes
+    from ...studies.calibrate import calibrate, calibration_text, fit_activations, fitted_text
+    from ...studies.evaluate import system_changes
 
     changes = system_changes(arguments.changes)
     if arguments.trace is not None:
@@ -41,11 +42,7 @@ def run(arguments: argparse.Namespace) -> int:
             if getattr(arguments, name) is not None:
                 raise ConfigError(f"--trace fits activations, not ratios: it can't be combined with --{name}")
         fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
-        page(arguments, fitted)
-        if arguments.json:
-            emit(arguments, fitted)
-        else:
-            print(" ".join(f"--set sparsity.{key}={value:g}" for key, value in fitted["sparsity"].items()))
+        show(arguments, fitted, fitted_text)
         return 0
     if arguments.model is None:
         raise ConfigError("the following arguments are required: --model, or --trace (see bankside calibrate --help)")
@@ -61,12 +58,5 @@ def run(arguments: argparse.Namespace) -> int:
             changes=changes,
             progress=tell,
         )
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        verdict = (
-            "the tiers take equal time" if result["equal"] else "no ratios make the tiers equal; these come nearest"
-        )
-        print(f"x {result['x']:g}, y {result['y']:g}: {verdict} ({result['conditions']})")
+    show(arguments, result, calibration_text)
     return 0

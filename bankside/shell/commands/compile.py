@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import changes_argument, emit, json_argument, positive, records_argument
+from ..options import changes_argument, json_argument, positive, records_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -45,8 +45,5 @@ def run(arguments: argparse.Namespace) -> int:
         records=arguments.records,
         changes=system_changes(arguments.changes),
     )
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(compile_text(result))
+    show(arguments, result, compile_text)
     return 0

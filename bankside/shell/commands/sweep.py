@@ -6,7 +6,7 @@ import argparse
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import above_zero, emit, json_argument, not_negative, positive, records_argument
+from ..options import above_zero, json_argument, not_negative, positive, records_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -87,6 +87,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bankside.constraints.core.workspace import write_files
 
     from ...results.terminal import counting
+    from ...results.text import sweep_text
     from ...studies import sweep
 
     a = arguments
@@ -101,15 +102,9 @@ def run(arguments: argparse.Namespace) -> int:
     )
     with counting("combinations") as tell:
         result = sweep.sweep(jobs, a.output, workers=a.workers, dask=a.dask, progress=tell)
-    result |= {"pareto": None, "picture": None, "front": None}
     if a.pareto is not None:
-        data, front = sweep.picture(result["rows"], a.pareto, shown.suffix.lower()[1:])
+        data, result.front = sweep.picture(result.rows, a.pareto, shown.suffix.lower()[1:])
         write_files(shown.parent, {shown.name: data})
-        result |= {"pareto": list(a.pareto), "picture": str(shown), "front": front}
-    if a.json:
-        emit(arguments, result)
-    else:
-        from ...results.text import sweep_text
-
-        print(sweep_text(result))
+        result.pareto, result.picture = list(a.pareto), str(shown)
+    show(arguments, result, sweep_text)
     return 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from ....constraints.inf2.accelerator import PRESETS as ACCELERATOR
-from ....constraints.libraries.fpga import fpga_families
+from ....constraints.libraries.fpga import FpgaDevice, fpga_families
 from ...llm import load_model
 from ...systems import Evaluation, evaluate, load_system
 from ...systems.inf2 import Inf2System
@@ -17,7 +17,6 @@ __all__ = [
     "BUDGETS",
     "CHECKS",
     "H100",
-    "KU15P",
     "LONG",
     "MODELS",
     "OUTPUT",
@@ -26,6 +25,7 @@ __all__ = [
     "SHORT",
     "TOLERANCE",
     "gain",
+    "ku15p",
     "rate",
     "run",
     "system",
@@ -58,13 +58,15 @@ ALONE: dict[str, Any] = {"writeback.delayed": False, "x_cache.use": "off"}
 #: No rate of any software is printed, so the largest tolerance that a check may have.
 TOLERANCE = 0.25
 
-#: The accelerator's FPGA (section 7.1).
-KU15P = fpga_families()["xcup"].devices["ku15p"]
+
+def ku15p() -> FpgaDevice:
+    """The accelerator's FPGA (section 7.1)."""
+    return fpga_families()["xcup"].devices["ku15p"]
 
 
 def taken(evidence: Evidence) -> dict[str, float]:
     """What the generated accelerator takes of its FPGA."""
-    return KU15P.taken(
+    return ku15p().taken(
         evidence.record("inf2-accelerator", "inf2", ACCELERATOR["inf2"], "synth", fpga="xcup").results["fpga"]
     )
 

@@ -14,7 +14,7 @@ from ...llm import load_model
 from ...systems import load_system
 from ..category import Source
 from ..evidence import Evidence, Finding
-from .common import BATCH, CHECKS, KU15P, MODELS, OUTPUT, SHORT, run, system, taken
+from .common import BATCH, CHECKS, MODELS, OUTPUT, SHORT, ku15p, run, system, taken
 
 GIB = 1 << 30
 
@@ -62,12 +62,13 @@ def softmax(evidence: Evidence, claim: str) -> Finding:
 @CHECKS.of("inf2-hw-fpga", by=Source.SETTING)
 def device(evidence: Evidence, claim: str) -> Finding:
     """Totals as the paper counts them; the flip-flops of the maker's table are more."""
-    return Finding({**KU15P.totals, **KU15P.counted_as}, "table of FPGAs", KU15P.counted_as_source)
+    device = ku15p()
+    return Finding({**device.totals, **device.counted_as}, "table of FPGAs", device.counted_as_source)
 
 
 @CHECKS.of("inf2-res-lut", "inf2-res-ff", "inf2-res-bram", "inf2-res-uram", "inf2-res-dsp", by=Source.RECORD)
 def resources(evidence: Evidence, claim: str) -> Finding:
-    kind, whole = claim.rsplit("-", 1)[1], {**KU15P.totals, **KU15P.counted_as}
+    kind, whole = claim.rsplit("-", 1)[1], {**ku15p().totals, **ku15p().counted_as}
     return Finding(
         100 * taken(evidence)[kind] / whole[kind],
         "synth of inf2-accelerator for an FPGA",

@@ -99,7 +99,7 @@ def test_a_killed_sweep_goes_on(tmp_path, monkeypatch):
     partial.write_text(partial.read_text() + '{"key": "0"}\n{"key": "cut o')
     monkeypatch.setattr(sweep, "make_row", lambda job: made.append(job.point["context"]) or plain(job))
     result = sweep.sweep(asked, str(out), workers=1)
-    assert made == ["1024", "2048", "4096"] and result["resumed"] == 2 and not partial.exists()
+    assert made == ["1024", "2048", "4096"] and result.resumed == 2 and not partial.exists()
     assert len(out.read_text().splitlines()) == 3
     assert {job.key for job in asked}.isdisjoint(job.key for job in jobs("context=1024", batch=4))
 
@@ -114,7 +114,7 @@ def test_rows_of_other_inputs_are_made_again(tmp_path, monkeypatch):
     made, plain = [], sweep.make_row
     monkeypatch.setattr(sweep, "make_row", lambda job: made.append(job.point["context"]) or plain(job))
     result = sweep.sweep(asked, str(out), workers=1)
-    assert made == ["2048", "4096"] and result["resumed"] == 1 and not result["refused"]
+    assert made == ["2048", "4096"] and result.resumed == 1 and not result.refused
 
 
 def test_a_missing_tool_ends_the_sweep(monkeypatch):
