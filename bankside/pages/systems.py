@@ -530,7 +530,7 @@ def _splits(result: Eval | EvalWorkload) -> Part | None:
     works = [one for one in splits if one.throughput_tok_s is not None]
     chart = (
         bars(
-            [(f"{one.tensor} × {one.pipeline}", one.throughput_tok_s) for one in works],
+            [(f"{one.tensor} × {one.pipeline}", one.throughput_tok_s or 0.0) for one in works],
             "throughput (tokens/s)",
             caption="Tensor × pipeline parallelism.",
         )

@@ -131,7 +131,8 @@ class Eval(Noted):
         """Plain data for JSON: keys of the study stand around those of the system."""
         found = super().to_json()
         behind = {name: found.pop(name) for name in ("splits", "timeline", "instances", "tools") if name in found}
-        return {"config_hash": found.pop("config_hash"), **found, **behind}
+        head: dict[str, Any] = {"config_hash": found.pop("config_hash")}
+        return head | found | behind
 
 
 class EvalWorkload(Noted):
@@ -255,7 +256,8 @@ def eval_of(kind: type[System]) -> type[Eval]:
     if kind.result is None:
         return Eval
     title = "".join(part.capitalize() for part in kind.kind.split("-"))
-    made: type[Eval] = create_model(f"Eval{title}", __base__=(kind.result, Eval), __doc__=Eval.__doc__)
+    bases: Any = (kind.result, Eval)
+    made: type[Eval] = create_model(f"Eval{title}", __base__=bases, __doc__=Eval.__doc__)
     made.own = tuple(name for name in kind.result.model_fields if name not in Eval.model_fields)
     return made
 

@@ -359,7 +359,7 @@ def summary_table(demo: Demo) -> FittingTable:
     if not any(units):
         units[-1] = dict(demo.synth)
     if any(units):
-        targets = {one.get("target_clock_mhz") or one.get("clock_mhz") for one in units if one} - {None}
+        targets: set[Any] = {one.get("target_clock_mhz") or one.get("clock_mhz") for one in units if one} - {None}
         rows += [
             None,
             ("a unit, as synthesised", *(f"{one['area_ge'] / 1e3:.1f} kGE" if one else "–" for one in units)),

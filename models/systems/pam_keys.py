@@ -59,13 +59,14 @@ class Tier(Part):
 
     def line(self) -> str:
         """The tier for people, without its name."""
-        low, high = self.with_other_percent
-        units = "units and reduction units" if self.reduction_mm2 else "units"
         text = (
             f"{self.tokens:,} of {self.capacity_tokens:,} tokens, {self.active_percent:.1f} % of the active ones, "
-            f"{self.total_us:.1f} us a layer; {units} {low:.1f} to {high:.1f} % of a die, published "
-            f"{self.published_percent:g} %"
+            f"{self.total_us:.1f} us a layer"
         )
+        if self.with_other_percent:
+            low, high = self.with_other_percent
+            units = "units and reduction units" if self.reduction_mm2 else "units"
+            text += f"; {units} {low:.1f} to {high:.1f} % of a die, published {self.published_percent:g} %"
         if self.interface_mm2:
             low, high = self.interface_mm2
             text += f"; interface {low:.3f} to {high:.3f} mm2, published {self.interface_published_mm2:g}"
