@@ -33,6 +33,8 @@ if TYPE_CHECKING:
     from bankside.cosim.bench.campaign import play_stimulus as play_stimulus
     from bankside.cosim.bench.streams import Items as Items
     from bankside.gen.blocks.ports import members as members
+    from bankside.models.llm.roles import EnergyRole as EnergyRole
+    from bankside.models.llm.roles import Role as Role
     from bankside.models.papers.package import PaperPackage as PaperPackage
     from bankside.models.systems import Assumption as Assumption
     from bankside.models.systems import Capacity as Capacity
@@ -50,6 +52,7 @@ _PLACES = {
     "cosim.bench.campaign": "Campaign Stimulus layouts play_stimulus",
     "cosim.bench.streams": "Items",
     "gen.blocks.ports": "members",
+    "models.llm.roles": "EnergyRole Role",
     "models.papers.package": "PaperPackage",
     "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord StepCost System",
 }
@@ -61,6 +64,7 @@ __all__ = [
     "Capacity",
     "ConfigError",
     "Details",
+    "EnergyRole",
     "Field",
     "Items",
     "Layout",
@@ -70,6 +74,7 @@ __all__ = [
     "PaperPackage",
     "Part",
     "Port",
+    "Role",
     "Row",
     "SimResult",
     "StepCost",

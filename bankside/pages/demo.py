@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bankside.models.llm.roles import Role
+
 from ..results.systems import Eval
 from ..results.words import grouped_ms, number
 from .components import GRID, INK, SEQUENCE, Card, Chart, Page, Part, clock, clock_state, legend, table
@@ -180,7 +182,7 @@ def _rules(by_rule: Sequence[Sequence[Eval]]) -> Part:
             one.system,
             f"{one.tpot_ms:.3f}",
             f"{attention_ms(one):.3f}",
-            f"{sum(value for name, value in one.breakdown_ms.items() if 'allreduce' in name):.3f}",
+            f"{sum(ms for name, ms in one.breakdown_ms.items() if one.roles.get(name) is Role.COMMUNICATION):.3f}",
             ", ".join(one.records) or "none",
         )
         for group in by_rule

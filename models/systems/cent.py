@@ -55,6 +55,7 @@ from ..cost import (
     unit_area,
 )
 from ..llm import ROTARY, ModelShape
+from ..llm.roles import EnergyRole, Role
 from ..memory.aim import CHANNELS
 from ..memory.key import memory_cache
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
@@ -280,6 +281,15 @@ class CentSystem(System):
 
     kind = "cent"
     result = CentKeys
+    roles = {**System.roles, "cxl": Role.COMMUNICATION, "pipeline_wait": Role.WAIT}
+    energy_roles = {
+        **System.energy_roles,
+        "activations": EnergyRole.BANKS,
+        "reads": EnergyRole.BANKS,
+        "writes": EnergyRole.BANKS,
+        "products": EnergyRole.UNITS,
+        "units": EnergyRole.UNITS,
+    }
     schema = CentSystemSpec
     not_modelled = ("host",)
     longest = 1 << 24

@@ -110,7 +110,10 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
             jsonschema.validate(result | wrong, schema)
     code, out, err = toy(*load, "--html", "page.html")
     assert code == 0, err
-    assert "adders" in out and "adding us" in out and "adding us" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "adders" in out and "adding us" in out and "adding us" in page
+    # its own role: all of the step is attention, and all of the energy the units'
+    assert "100 % of it attention" in page and "processing units" in page
     code, out, _ = toy("eval", "toy-row", "--model", "qwen1.5-7b", "--workload", "musique", "--json")
     rate = json.loads(out)
     assert code == 0 and rate["throughput_tok_s"] == pytest.approx(rate["batch"] / step_ms * 1e3)
