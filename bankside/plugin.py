@@ -40,6 +40,7 @@ if TYPE_CHECKING:
     from bankside.models.systems import Capacity as Capacity
     from bankside.models.systems import Details as Details
     from bankside.models.systems import MissingRecord as MissingRecord
+    from bankside.models.systems import Option as Option
     from bankside.models.systems import StepCost as StepCost
     from bankside.models.systems import System as System
     from bankside.models.systems.units import MeasuredUnit as MeasuredUnit
@@ -54,7 +55,7 @@ _PLACES = {
     "gen.blocks.ports": "members",
     "models.llm.roles": "EnergyRole Role",
     "models.papers.package": "PaperPackage",
-    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord StepCost System",
+    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord Option StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
@@ -71,6 +72,7 @@ __all__ = [
     "MeasuredUnit",
     "Memory",
     "MissingRecord",
+    "Option",
     "PaperPackage",
     "Part",
     "Port",

@@ -64,7 +64,7 @@ from ..program.nodes import Command, Loop, Node
 from .cent_keys import CentKeys
 from .description import Description
 from .results import Capacity, MissingRecord, RecordSource
-from .system import GIB, Assumption, Details, StepCost, System, largest
+from .system import GIB, Assumption, Details, Option, StepCost, System, largest
 from .units import CoreFigures, MeasuredUnit, PnmFigures, PortFigures
 
 __all__ = ["RULES", "CentSystem", "Point", "Rules"]
@@ -281,6 +281,10 @@ class CentSystem(System):
 
     kind = "cent"
     result = CentKeys
+    options = (
+        Option("--devices", "device.count", "N", "devices (default: 32)", least=1),
+        Option("--quirks", "quirks", "Q", "simulator whose slips are included: cent-simulator"),
+    )
     roles = {**System.roles, "cxl": Role.COMMUNICATION, "pipeline_wait": Role.WAIT}
     energy_roles = {
         **System.energy_roles,

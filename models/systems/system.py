@@ -29,7 +29,18 @@ from .timeline import MAX_SPANS, Span, StepTimeline
 if TYPE_CHECKING:
     from ..sparse.recorded import StepSelection
 
-__all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Bound", "Details", "ServedSystem", "StepCost", "System", "largest"]
+__all__ = [
+    "BLOCK_TOKENS",
+    "GIB",
+    "Assumption",
+    "Bound",
+    "Details",
+    "Option",
+    "ServedSystem",
+    "StepCost",
+    "System",
+    "largest",
+]
 
 GIB = 1 << 30
 
@@ -41,6 +52,42 @@ MAX_OUTPUT_TOKENS = 1 << 20
 
 #: Bound systems that a system keeps, the latest ones.
 MAX_BOUND = 8
+
+
+@dataclass(frozen=True)
+class Option:
+    """An option of the command line that sets a key of the file of a kind of system.
+
+    Attributes
+    ----------
+    flag, key, metavar, help : :class:`str`
+        The option, the dotted key, the name of its value in the help, and its meaning.
+    type : :class:`type`
+        Type of the value, a text by default.
+    least : :class:`int` or None
+        Least value of a whole number.
+    before_context : :class:`bool`
+        Whether the value is a number of tokens before the first step, which attends to one more. The option stands in
+        place of ``--context``.
+    """
+
+    flag: str
+    key: str
+    metavar: str
+    help: str
+    type: type = str
+    least: int | None = None
+    before_context: bool = False
+
+    @property
+    def name(self) -> str:
+        """The option without dashes."""
+        return self.flag[2:].replace("-", "_")
+
+    def needs(self) -> dict[str, Any]:
+        """What the command line needs."""
+        kind = {"type": self.type} if self.least is None else {"least": self.least}
+        return {"metavar": self.metavar, "help": self.help, **kind}
 
 
 @dataclass(frozen=True)
@@ -177,6 +224,8 @@ class System(ABC):
         Roles of the parts of :meth:`decode_step`; results are classified by them. A part without a role is in the layers.
     energy_roles : mapping of component to :class:`EnergyRole`
         Roles of components of energy.
+    options : tuple of :class:`Option`
+        Options of ``bankside eval`` for keys of the kind's file.
     result : :class:`type` of a :class:`Part`, or None
         The kind's own keys in the result of ``eval``, those of :attr:`Details.more` among them. Its own ``attention`` and
         ``unit`` stand in place of those of all systems. A method ``text_lines`` gives their lines for people.
@@ -205,6 +254,7 @@ class System(ABC):
     selected: StepSelection | None = None
     roles: ClassVar[Mapping[str, Role]] = ROLES
     energy_roles: ClassVar[Mapping[str, EnergyRole]] = ENERGY_ROLES
+    options: ClassVar[tuple[Option, ...]] = ()
     result: ClassVar[type[Part] | None] = None
     default_model: ClassVar[str | None] = None
     tp: int
