@@ -33,11 +33,14 @@ if TYPE_CHECKING:
     from bankside.cosim.bench.campaign import play_stimulus as play_stimulus
     from bankside.cosim.bench.streams import Items as Items
     from bankside.gen.blocks.ports import members as members
+    from bankside.models.llm.roles import EnergyRole as EnergyRole
+    from bankside.models.llm.roles import Role as Role
     from bankside.models.papers.package import PaperPackage as PaperPackage
     from bankside.models.systems import Assumption as Assumption
     from bankside.models.systems import Capacity as Capacity
     from bankside.models.systems import Details as Details
     from bankside.models.systems import MissingRecord as MissingRecord
+    from bankside.models.systems import Option as Option
     from bankside.models.systems import StepCost as StepCost
     from bankside.models.systems import System as System
     from bankside.models.systems.units import MeasuredUnit as MeasuredUnit
@@ -50,8 +53,9 @@ _PLACES = {
     "cosim.bench.campaign": "Campaign Stimulus layouts play_stimulus",
     "cosim.bench.streams": "Items",
     "gen.blocks.ports": "members",
+    "models.llm.roles": "EnergyRole Role",
     "models.papers.package": "PaperPackage",
-    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord StepCost System",
+    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord Option StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
@@ -61,15 +65,18 @@ __all__ = [
     "Capacity",
     "ConfigError",
     "Details",
+    "EnergyRole",
     "Field",
     "Items",
     "Layout",
     "MeasuredUnit",
     "Memory",
     "MissingRecord",
+    "Option",
     "PaperPackage",
     "Part",
     "Port",
+    "Role",
     "Row",
     "SimResult",
     "StepCost",

@@ -7,6 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from bankside.models.llm.roles import Role
+
 from ..results.decoding import Decode
 from ..results.demo import Crossover, CrossoverModel, CrossoverPoint, Demo, DemoSim
 from ..results.systems import Eval
@@ -225,7 +227,7 @@ def _rules(by_rule: Sequence[Sequence[Eval]]) -> Part:
             one.system,
             f"{one.tpot_ms:.3f}",
             f"{attention_ms(one):.3f}",
-            f"{sum(value for name, value in one.breakdown_ms.items() if 'allreduce' in name):.3f}",
+            f"{sum(ms for name, ms in one.breakdown_ms.items() if one.roles.get(name) is Role.COMMUNICATION):.3f}",
             ", ".join(one.records) or "none",
         )
         for group in by_rule

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
+from bankside.models.llm.roles import EnergyRole
 from bankside.models.systems.pam_keys import TierKeys
 
 from ..results.systems import DieArea, Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload, plain_keys
@@ -43,14 +44,14 @@ __all__ = [
     "unit",
 ]
 
-ENERGY: tuple[tuple[str, str, str], ...] = (
-    ("pim_cell_reads", "bank reads beside the units", "red"),
-    ("pu_compute", "processing units", "orange"),
-    ("gpu_dram", "external HBM accesses", "blue"),
-    ("gpu_caches", "GPU caches", "sky"),
-    ("gpu_compute", "GPU arithmetic and registers", "grey"),
-    ("links", "links between GPUs", "green"),
-)
+ENERGY: Mapping[EnergyRole, str] = {
+    EnergyRole.BANKS: "red",
+    EnergyRole.UNITS: "orange",
+    EnergyRole.MEMORY: "blue",
+    EnergyRole.CACHES: "sky",
+    EnergyRole.GPU: "grey",
+    EnergyRole.LINKS: "green",
+}
 
 
 # ---- Pages ----------------------------------------------------------------------------------------------------------
@@ -303,29 +304,28 @@ def throughput(results: Sequence[Eval], sweeps: Mapping[str, Sequence[Eval]]) ->
 
 def energy(results: Sequence[Eval]) -> Part:
     """Energy of a token by component, side by side."""
-    known = {key for key, _, _ in ENERGY}
+    roles: dict[str, EnergyRole | None] = {
+        key: one.energy_roles.get(key) for one in results for key in one.energy_breakdown_mj
+    }
 
-    def value(one: Eval, key: str) -> float:
-        found = one.energy_breakdown_mj.get(key, 0.0)
-        return float(found) if not isinstance(found, str) else 0.0
+    def value(one: Eval, wanted: Collection[str]) -> float:
+        found = (one.energy_breakdown_mj.get(key, 0.0) for key in wanted)
+        return sum(float(mj) for mj in found if not isinstance(mj, str))
 
-    rest = list(
-        dict.fromkeys(
-            key
-            for one in results
-            for key, found in one.energy_breakdown_mj.items()
-            if key not in known and not isinstance(found, str)
-        )
-    )
-    names = [(label, COLOURS[colour]) for _, label, colour in ENERGY]
+    rest = [
+        key
+        for key, role in roles.items()
+        if role is None and any(not isinstance(one.energy_breakdown_mj.get(key, ""), str) for one in results)
+    ]
+    names = [(role.value, COLOURS[colour]) for role, colour in ENERGY.items()]
     names += [
         (key.replace("_", " "), COLOURS[("violet", "sand", "dark", "limit")[place % 4]])
         for place, key in enumerate(rest)
     ]
-    values = [[value(one, key) for key in (*(key for key, _, _ in ENERGY), *rest)] for one in results]
-    labels = {key: label for key, label, _ in ENERGY}
-    keys = list(dict.fromkeys(key for one in results for key in one.energy_breakdown_mj))
-    keys.sort(key=lambda key: any(isinstance(one.energy_breakdown_mj.get(key), str) for one in results))
+    together = [[key for key, own in roles.items() if own is role] for role in ENERGY] + [[key] for key in rest]
+    values = [[value(one, wanted) for wanted in together] for one in results]
+    labels = {wanted[0]: role.value for role, wanted in zip(ENERGY, together, strict=False) if len(wanted) == 1}
+    keys = sorted(roles, key=lambda key: any(isinstance(one.energy_breakdown_mj.get(key), str) for one in results))
     rows: list[Any] = [
         (labels.get(key, key.replace("_", " ")), *(number(one.energy_breakdown_mj.get(key), 3) for one in results))
         for key in keys

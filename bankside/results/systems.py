@@ -11,6 +11,7 @@ from pydantic import BaseModel, ValidationError, create_model
 
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.result import Pair
+from bankside.models.llm.roles import ENERGY_ROLES, ROLES, EnergyRole, Role
 from bankside.models.systems import System
 
 from .result import Noted, Part, key
@@ -90,8 +91,10 @@ class DieArea(Part):
 class Eval(Noted):
     """``bankside eval SYSTEM --model MODEL``: one decode step, or the mean over output tokens."""
 
-    #: Keys that the kind of system adds.
+    #: Keys that the kind of system adds, and the roles that it gives to the keys of both breakdowns.
     own: ClassVar[tuple[str, ...]] = ()
+    roles: ClassVar[Mapping[str, Role]] = ROLES
+    energy_roles: ClassVar[Mapping[str, EnergyRole]] = ENERGY_ROLES
 
     config_hash: str = key("hash of the system's description, the model's shape and the options")
     system: str = key("name of the system")
@@ -253,12 +256,14 @@ def _plain(value: Any) -> str:
 @cache
 def eval_of(kind: type[System]) -> type[Eval]:
     """Result of ``eval`` of a kind of system: :class:`Eval` with the kind's own keys."""
-    if kind.result is None:
+    own = kind.result
+    if own is None and (kind.roles, kind.energy_roles) == (ROLES, ENERGY_ROLES):
         return Eval
     title = "".join(part.capitalize() for part in kind.kind.split("-"))
-    bases: Any = (kind.result, Eval)
+    bases: Any = (Eval,) if own is None else (own, Eval)
     made: type[Eval] = create_model(f"Eval{title}", __base__=bases, __doc__=Eval.__doc__)
-    made.own = tuple(name for name in kind.result.model_fields if name not in Eval.model_fields)
+    made.own = tuple(name for name in made.model_fields if name not in Eval.model_fields)
+    made.roles, made.energy_roles = kind.roles, kind.energy_roles
     return made
 
 

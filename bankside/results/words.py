@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from bankside.models.llm.roles import Role
+
 if TYPE_CHECKING:
     from .systems import Eval
 
@@ -12,44 +14,25 @@ __all__ = ["GROUPS", "Result", "band", "grouped_ms", "number"]
 
 Result = Mapping[str, Any]
 
-#: Operators of a breakdown in groups, in the order in which they are drawn. All further operators are "other".
-GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
-    ("attention", "red", ("attention", "attention_score", "softmax", "attention_context", "attention_softmax")),
-    (
-        "attention: queries, append, merge",
-        "orange",
-        (
-            "attention_query_write",
-            "attention_kv_append",
-            "attention_merge",
-            "attention_send",
-            "attention_receive",
-            "kv_append",
-            "kv_fetch",
-            "migration_exposed",
-        ),
-    ),
-    ("QKV and output projections", "blue", ("qkv", "out_projection")),
-    ("feed-forward network", "sky", ("ffn_gate", "ffn_up", "ffn_down", "ffn_gate_product")),
-    (
-        "norms and activations",
-        "grey",
-        ("attention_norm", "ffn_norm", "final_norm", "ffn_activation", "norms", "rotary", "residuals"),
-    ),
-    (
-        "all-reduce and pipeline links",
-        "green",
-        ("attention_allreduce", "ffn_allreduce", "pipeline_transfer", "partial_sums"),
-    ),
-    ("embedding and output matrix", "violet", ("embedding", "embedding_projection", "head_projection", "lm_head")),
+#: Parts of a step in groups, in the order in which they are drawn. All further parts are "other".
+GROUPS: tuple[tuple[str, str, tuple[Role, ...]], ...] = (
+    ("attention", "red", (Role.ATTENTION,)),
+    ("attention: queries, append, merge", "orange", (Role.ATTENTION_DATA,)),
+    ("QKV and output projections", "blue", (Role.PROJECTION,)),
+    ("feed-forward network", "sky", (Role.FEED_FORWARD,)),
+    ("norms and activations", "grey", (Role.VECTOR, Role.LAST_NORM)),
+    ("all-reduce and pipeline links", "green", (Role.COMMUNICATION, Role.PIPELINE)),
+    ("embedding and output matrix", "violet", (Role.EMBEDDING, Role.OUTPUT)),
 )
 
 
 def grouped_ms(result: Eval) -> list[float]:
-    """Milliseconds of each of :data:`GROUPS`, and of all further operators."""
-    breakdown = dict(result.breakdown_ms)
-    out = [sum(breakdown.pop(name, 0.0) for name in names) for _, _, names in GROUPS]
-    return [*out, sum(breakdown.values())]
+    """Milliseconds of each of :data:`GROUPS`, and of all further parts."""
+    by_role: dict[Role | None, float] = {}
+    for name, ms in result.breakdown_ms.items():
+        role = result.roles.get(name)
+        by_role[role] = by_role.get(role, 0.0) + ms
+    return [*(sum(by_role.pop(role, 0.0) for role in roles) for _, _, roles in GROUPS), sum(by_role.values())]
 
 
 def number(value: Any, digits: int) -> str:

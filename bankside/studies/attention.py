@@ -30,7 +30,7 @@ OPTIONS: dict[str, dict[str, Any]] = {
     "--quirks": {
         "metavar": "Q",
         "help": "attacc-simulator (the default) reproduces the public simulator with its "
-        "defects; none leaves the defects out. Without --layer, the quirks of a system: cent-simulator",
+        "defects; none leaves the defects out. Without --layer, the quirks of a system: cent-simulator or attacc-simulator",
     },
     "--trace": {"metavar": "FILE", "help": "write the layer as a trace for the public simulator"},
 }

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from bankside.models.systems import Bound, Evaluation, System
 
 __all__ = [
-    "KEYS",
     "LOAD",
     "OPTIONS",
     "REFUSAL",
@@ -37,39 +36,12 @@ __all__ = [
 Result = TypeVar("Result")
 
 
-#: Options of a system, beside ``--set``, that are keys of its file: the key of each, and what the command line needs.
-KEYS: dict[str, tuple[str, dict[str, Any]]] = {
-    "--devices": ("device.count", {"metavar": "N", "least": 1, "help": "devices of cent (default: 32)"}),
-    "--method": (
-        "selection.method",
-        {
-            "metavar": "M",
-            "help": "of starc: which tokens heads read; full, window, quest, sparq, infinigen, starc or "
-            "top (default: starc)",
-        },
-    ),
-    "--budget": (
-        "selection.budget",
-        {"metavar": "B", "type": int, "help": "of starc: tokens of a selection (default: 1024)"},
-    ),
-    "--prefill": (
-        "selection.prompt_tokens",
-        {
-            "metavar": "P",
-            "least": 1,
-            "help": "of starc, in place of --context: tokens of the prompt; the first step attends to one more (default: 2048)",
-        },
-    ),
-    "--quirks": ("quirks", {}),  # of a layer too, which describes it
-}
-
 #: Options of every study of a system, what the command line needs by flag.
 SYSTEM: dict[str, dict[str, Any]] = {
     "--model": {
         "metavar": "NAME|FILE",
         "help": "language model, or a Hugging Face config.json (default of starc: llama-7b)",
     },
-    **{flag: needs for flag, (_, needs) in KEYS.items()},
     "--refresh": {"switch": True, "help": "memory timing with refresh"},
     "--split": {
         "metavar": "TPxPP",
@@ -102,34 +74,34 @@ REFUSAL = "{} needs --layer"
 
 
 def asked_system(system: str, options: dict[str, Any], changes: dict[str, Any]) -> dict[str, Any]:
-    """Arguments of a study of a system, from given options by name (``context``). Options that are keys of the system's
-    file become changes of it; ``prefill`` becomes a context too.
+    """Arguments of a study of a system, from given options by name (``context``). Options of the kind of system become
+    changes of its file.
 
     Raises
     ------
     :exc:`ConfigError`
-        For a key that is also in ``changes``, for ``prefill`` beside ``context``, and if there is no model.
+        For a key that is also in ``changes``, for an option in place of ``context`` beside it, and if there is no model.
     """
-    model, changes = options.pop("model", None), dict(changes)
-    if model is None and system != "attacc":
-        from bankside.models.systems import load_system
+    from bankside.models.systems import kind_of
 
-        model = load_system(system).default_model
-    if model is None and system == "attacc":
+    if options.get("model") is None and system == "attacc":
         raise ConfigError("attacc needs --layer")
+    kind, changes = kind_of(system), dict(changes)
+    model = options.pop("model", None) or kind.default_model
     if model is None:
         raise ConfigError("the following arguments are required: --model (see bankside eval --help)")
-    prompt = options.get("prefill")
-    for flag, (key, _) in KEYS.items():
-        value = options.pop(flag[2:], None)
-        if value is not None:
-            if key in changes:
-                raise ConfigError(f"--set {key} and its option can't be combined")
-            changes[key] = value
-    if prompt is not None:
-        if "context" in options:
-            raise ConfigError("--prefill P is --context P+1 with a prompt of P tokens; give one of them")
-        options["context"] = prompt + 1
+    for option in kind.options:
+        value = options.pop(option.name, None)
+        if value is None:
+            continue
+        if option.key in changes:
+            raise ConfigError(f"--set {option.key} and its option can't be combined")
+        changes[option.key] = value
+        if option.before_context:
+            if "context" in options:
+                P = option.metavar
+                raise ConfigError(f"{option.flag} {P} is --context {P}+1 with a prompt of {P} tokens; give one of them")
+            options["context"] = value + 1
     return {"model": model, "changes": changes, **options}
 
 

@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
-from .registry import kinds, load_system, system_names
+from .registry import kind_of, kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
-from .system import Assumption, Bound, Details, StepCost, System
+from .system import Assumption, Bound, Details, Option, StepCost, System
 
 if TYPE_CHECKING:
     from .units import MeasuredUnit
@@ -29,10 +29,12 @@ __all__ = [
     "Evaluation",
     "MeasuredUnit",
     "MissingRecord",
+    "Option",
     "RecordSource",
     "StepCost",
     "System",
     "evaluate",
+    "kind_of",
     "kinds",
     "load_system",
     "sweep",

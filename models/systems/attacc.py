@@ -27,7 +27,7 @@ from .overlap import NearMemory
 from .platform import GpuPlatform, MicroBatch
 from .reads import access_pj
 from .results import Cost
-from .system import GIB, Assumption, Details, StepCost
+from .system import GIB, Assumption, Details, Option, StepCost
 
 __all__ = ["AttAccSystem", "LayerWork", "Selected", "work_values"]
 
@@ -66,6 +66,7 @@ class AttAccSystem(GpuPlatform):
 
     kind = "attacc"
     result = AttAccKeys
+    options = (Option("--quirks", "quirks", "Q", "simulator whose defects are included: attacc-simulator"),)
     schema = AttAccSystemSpec
 
     def __init__(self, description: Description[AttAccSystemSpec]) -> None:

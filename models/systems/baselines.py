@@ -14,6 +14,7 @@ import numpy as np
 from ...constraints.core.errors import ConfigError
 from ...constraints.systems import OffloadSystemSpec
 from ..llm import ModelShape
+from ..llm.roles import EnergyRole, Role
 from .baselines_keys import OffloadedKeys
 from .description import Description
 from .gpu_serving import GpuServed
@@ -30,6 +31,8 @@ class OffloadSystem(GpuPlatform):
 
     kind = "gpu-offload"
     result = OffloadedKeys
+    roles = {**GpuPlatform.roles, "kv_fetch": Role.ATTENTION_DATA}
+    energy_roles = {**GpuPlatform.energy_roles, "kv_transfers": EnergyRole.LINKS}
     schema = OffloadSystemSpec
 
     def __init__(self, description: Description[OffloadSystemSpec]) -> None:

@@ -55,6 +55,7 @@ from ..cost import (
     unit_area,
 )
 from ..llm import ROTARY, ModelShape
+from ..llm.roles import EnergyRole, Role
 from ..memory.aim import CHANNELS
 from ..memory.key import memory_cache
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
@@ -63,7 +64,7 @@ from ..program.nodes import Command, Loop, Node
 from .cent_keys import CentKeys
 from .description import Description
 from .results import Capacity, MissingRecord, RecordSource
-from .system import GIB, Assumption, Details, StepCost, System, largest
+from .system import GIB, Assumption, Details, Option, StepCost, System, largest
 from .units import CoreFigures, MeasuredUnit, PnmFigures, PortFigures
 
 __all__ = ["RULES", "CentSystem", "Point", "Rules"]
@@ -280,6 +281,19 @@ class CentSystem(System):
 
     kind = "cent"
     result = CentKeys
+    options = (
+        Option("--devices", "device.count", "N", "devices (default: 32)", least=1),
+        Option("--quirks", "quirks", "Q", "simulator whose slips are included: cent-simulator"),
+    )
+    roles = {**System.roles, "cxl": Role.COMMUNICATION, "pipeline_wait": Role.WAIT}
+    energy_roles = {
+        **System.energy_roles,
+        "activations": EnergyRole.BANKS,
+        "reads": EnergyRole.BANKS,
+        "writes": EnergyRole.BANKS,
+        "products": EnergyRole.UNITS,
+        "units": EnergyRole.UNITS,
+    }
     schema = CentSystemSpec
     not_modelled = ("host",)
     longest = 1 << 24

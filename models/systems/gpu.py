@@ -15,7 +15,7 @@ from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Cost, RecordSource
 from .roofline import Roofline
-from .system import GIB, Assumption
+from .system import GIB, Assumption, Option
 
 if TYPE_CHECKING:
     from .gpu_reference import Run
@@ -53,6 +53,7 @@ class GpuCpuSystem(GpuPlatform):
     modelled."""
 
     kind = "gpu-cpu"
+    options = (Option("--quirks", "quirks", "Q", "simulator whose defects are included: attacc-simulator"),)
     schema = GpuCpuSystemSpec
 
     def __init__(self, description: Description[GpuCpuSystemSpec]) -> None:

@@ -23,6 +23,7 @@ from ...constraints.core.records import Record
 from ...constraints.systems.inf2 import Inf2SystemSpec
 from ..inf2.traffic import Block, WriteBack
 from ..llm import ModelShape, Operator, layer_operators
+from ..llm.roles import EnergyRole, Role
 from .description import Description
 from .links import HOST, Transfer
 from .near_storage import Accelerator
@@ -60,6 +61,13 @@ class Inf2System(StoragePlatform):
 
     kind = "inf2"
     result = Inf2Keys
+    roles = {
+        **StoragePlatform.roles,
+        "attention_return": Role.ATTENTION_DATA,
+        "kv_write": Role.ATTENTION_DATA,
+        "x_cache": Role.ATTENTION,
+    }
+    energy_roles = {**StoragePlatform.energy_roles, "accelerators": EnergyRole.UNITS}
     schema = Inf2SystemSpec
     parts = ("flash", "accelerator")
 

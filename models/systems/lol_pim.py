@@ -32,6 +32,7 @@ from ...constraints.memory import Memory
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
 from ..llm import ROTARY, ModelShape, Operator, layer_operators
+from ..llm.roles import EnergyRole, Role
 from ..lolpim.peak import NODE_UNITS, utilisation
 from ..lolpim.timing import ModuleTimer, Timed, module_timer
 from .description import Description
@@ -366,6 +367,16 @@ class LolPimSystem(System):
 
     kind = "lol-pim"
     result = ModuleKeys
+    roles = {
+        **System.roles,
+        "kv_append": Role.ATTENTION_DATA,
+        "norms": Role.VECTOR,
+        "rotary": Role.VECTOR,
+        "residuals": Role.VECTOR,
+        "ffn_gate_product": Role.FEED_FORWARD,
+        "partial_sums": Role.COMMUNICATION,
+    }
+    energy_roles = {**System.energy_roles, "row": EnergyRole.BANKS, "cell": EnergyRole.BANKS}
     schema = LolPimSystemSpec
     not_modelled = ("hub", "links", "dram_refresh_and_standby", "host")
     longest = 1 << 24
@@ -919,6 +930,8 @@ class LolPimHybridSystem(GpuPlatform):
 
     kind = "lol-pim-hybrid"
     result = HybridKeys
+    roles = {**GpuPlatform.roles, "module_transfer": Role.ATTENTION_DATA}
+    energy_roles = {**GpuPlatform.energy_roles, "row": EnergyRole.BANKS, "cell": EnergyRole.BANKS}
     schema = LolPimHybridSpec
     transfers = ("module_transfer",)
 

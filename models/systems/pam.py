@@ -31,6 +31,7 @@ from ...constraints.pam.ru import PamRuConfig
 from ...constraints.systems import LOCALITIES, RATIOS, LocalityTable, RatioTable, TieredSystemSpec
 from ..cost import DieArea, die_area, logic_area
 from ..llm import ModelShape
+from ..llm.roles import EnergyRole, Role
 from ..pam.placement import KvTable, Moves, TierShape
 from ..pam.program import mac_interval
 from ..pam.sparsity import Activation, DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource, fit
@@ -208,6 +209,13 @@ class TieredPimSystem(GpuPlatform):
 
     kind = "tiered-pim"
     result = TierKeys
+    roles = {**GpuPlatform.roles, "migration_exposed": Role.ATTENTION_DATA}
+    energy_roles = {
+        **GpuPlatform.energy_roles,
+        "reduction": EnergyRole.UNITS,
+        "transfers": EnergyRole.LINKS,
+        "migration": EnergyRole.LINKS,
+    }
     schema = TieredSystemSpec
     transfers = ("attention_kv_append", "attention_merge")
     spread_matters = True

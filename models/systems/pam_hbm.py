@@ -27,6 +27,7 @@ from ...constraints.pam.ru import PamRuConfig
 from ...constraints.systems import PamHbmSystemSpec
 from ..cost import DieArea, die_area
 from ..llm import ModelShape
+from ..llm.roles import Role
 from ..memory import time_program
 from ..memory.key import memory_cache
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
@@ -113,6 +114,7 @@ class PamHbmSystem(GpuPlatform):
 
     kind = "pam-hbm"
     result = UnitKeys
+    roles = {**GpuPlatform.roles, "attention_query_write": Role.ATTENTION_DATA}
     schema = PamHbmSystemSpec
     transfers = ("attention_query_write", "attention_kv_append", "attention_merge")
 

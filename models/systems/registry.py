@@ -17,7 +17,7 @@ from ...constraints.systems import FILES, GpuSystemSpec
 from .description import Description, apart, put
 from .system import System
 
-__all__ = ["kinds", "load_system", "read_spec", "system_names"]
+__all__ = ["kind_of", "kinds", "load_system", "read_spec", "system_names"]
 
 GROUP = "bankside.systems"
 
@@ -91,6 +91,32 @@ def read_spec(
     return document, lines, str(path), path.stem
 
 
+def kind_of(name_or_path: str | os.PathLike[str]) -> type[System]:
+    """Kind of a named system, or of one from a YAML file.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If there is no such system, or its file names no kind.
+    """
+    document, lines, where, _ = read_spec(name_or_path)
+    return _kind(document, lines, where)
+
+
+def _kind(document: Mapping[str, Any], lines: Mapping[Any, int], where: str) -> type[System]:
+    kind, known = document.get("kind"), kinds()
+    if not isinstance(kind, str) or kind not in known:
+        line = f":{lines['kind',]}" if ("kind",) in lines else ""
+        problem = (
+            nearest("kind", str(kind), known)
+            if "kind" in document
+            else f"missing key 'kind' (valid: {', '.join(known)})"
+        )
+        raise ConfigError(f"{where}{line}: {problem}")
+    found: type[System] = known[kind]
+    return found
+
+
 def load_system(name_or_path: str | os.PathLike[str], overrides: Mapping[str, Any] | None = None) -> System:
     """A named system, or one from a YAML file, with ``overrides`` such as ``{"parallelism.tensor": 8}`` applied.
 
@@ -103,16 +129,7 @@ def load_system(name_or_path: str | os.PathLike[str], overrides: Mapping[str, An
         If there is no such system, or its file does not satisfy the schema (with file and line).
     """
     document, lines, where, name = read_spec(name_or_path)
-    kind, known = document.get("kind"), kinds()
-    if not isinstance(kind, str) or kind not in known:
-        line = f":{lines['kind',]}" if ("kind",) in lines else ""
-        problem = (
-            nearest("kind", str(kind), known)
-            if "kind" in document
-            else f"missing key 'kind' (valid: {', '.join(known)})"
-        )
-        raise ConfigError(f"{where}{line}: {problem}")
-    cls = known[kind]
+    cls = _kind(document, lines, where)
     based = "base" in cls.schema.model_fields
     own, base = apart(overrides or {}, based)
     if own:

@@ -34,7 +34,7 @@ from .description import Description
 from .platform import MicroBatch
 from .results import MissingRecord, RecordSource
 from .starc_keys import StarcKeys
-from .system import Assumption, Details, StepCost
+from .system import Assumption, Details, Option, StepCost
 from .units import MeasuredUnit, clock_hz
 
 __all__ = ["StarcSystem"]
@@ -104,6 +104,24 @@ class StarcSystem(AttAccSystem):
 
     kind = "starc"
     result = StarcKeys
+    options = (
+        *AttAccSystem.options,
+        Option(
+            "--method",
+            "selection.method",
+            "M",
+            "which tokens heads read; full, window, quest, sparq, infinigen, starc or top (default: starc)",
+        ),
+        Option("--budget", "selection.budget", "B", "tokens of a selection (default: 1024)", int),
+        Option(
+            "--prefill",
+            "selection.prompt_tokens",
+            "P",
+            "in place of --context: tokens of the prompt; the first step attends to one more (default: 2048)",
+            least=1,
+            before_context=True,
+        ),
+    )
     schema = StarcSystemSpec  # type: ignore[assignment]
     default_model = "llama-7b"
 

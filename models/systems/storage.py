@@ -19,6 +19,7 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.systems.inf2 import StorageSystemSpec
 from ..inf2.traffic import Block
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
+from ..llm.roles import Role
 from .description import Description
 from .links import HOST, LinkTree, Transfer, by_name
 from .measured import MeasuredGpu
@@ -351,6 +352,7 @@ class StorageOffloadSystem(StoragePlatform):
 
     kind = "storage-offload"
     result = OffloadKeys
+    roles = {**StoragePlatform.roles, "attention_transfers": Role.ATTENTION_DATA}
     schema = StorageSystemSpec
 
     def kv_in_host(self, model: ModelShape, batch: int, tokens: int) -> bool:

@@ -21,6 +21,7 @@ from ...constraints.core.records import Measurement, Record
 from ...constraints.core.result import Part
 from ..cost import DieArea
 from ..llm import ModelShape, layer_operators
+from ..llm.roles import ENERGY_ROLES, ROLES, EnergyRole, Role
 from .description import Description
 from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
 from .timeline import MAX_SPANS, Span, StepTimeline
@@ -28,7 +29,18 @@ from .timeline import MAX_SPANS, Span, StepTimeline
 if TYPE_CHECKING:
     from ..sparse.recorded import StepSelection
 
-__all__ = ["BLOCK_TOKENS", "GIB", "Assumption", "Bound", "Details", "ServedSystem", "StepCost", "System", "largest"]
+__all__ = [
+    "BLOCK_TOKENS",
+    "GIB",
+    "Assumption",
+    "Bound",
+    "Details",
+    "Option",
+    "ServedSystem",
+    "StepCost",
+    "System",
+    "largest",
+]
 
 GIB = 1 << 30
 
@@ -42,9 +54,40 @@ MAX_OUTPUT_TOKENS = 1 << 20
 MAX_BOUND = 8
 
 
-#: Parts of a step before its layers, and behind them. All other parts belong to layers.
-BEFORE_LAYERS = ("embedding", "embedding_projection")
-BEHIND_LAYERS = ("final_norm", "head_projection", "lm_head", "pipeline_transfer", "pipeline_wait", "host")
+@dataclass(frozen=True)
+class Option:
+    """An option of the command line that sets a key of the file of a kind of system.
+
+    Attributes
+    ----------
+    flag, key, metavar, help : :class:`str`
+        The option, the dotted key, the name of its value in the help, and its meaning.
+    type : :class:`type`
+        Type of the value, a text by default.
+    least : :class:`int` or None
+        Least value of a whole number.
+    before_context : :class:`bool`
+        Whether the value is a number of tokens before the first step, which attends to one more. The option stands in
+        place of ``--context``.
+    """
+
+    flag: str
+    key: str
+    metavar: str
+    help: str
+    type: type = str
+    least: int | None = None
+    before_context: bool = False
+
+    @property
+    def name(self) -> str:
+        """The option without dashes."""
+        return self.flag[2:].replace("-", "_")
+
+    def needs(self) -> dict[str, Any]:
+        """What the command line needs."""
+        kind = {"type": self.type} if self.least is None else {"least": self.least}
+        return {"metavar": self.metavar, "help": self.help, **kind}
 
 
 @dataclass(frozen=True)
@@ -177,6 +220,12 @@ class System(ABC):
         Whether a step can read the runs of a selection.
     selected : :class:`StepSelection` or None
         What attention reads at contexts of as many tokens as the selection has slots; None: all tokens.
+    roles : mapping of part of a step to :class:`Role`
+        Roles of the parts of :meth:`decode_step`; results are classified by them. A part without a role is in the layers.
+    energy_roles : mapping of component to :class:`EnergyRole`
+        Roles of components of energy.
+    options : tuple of :class:`Option`
+        Options of ``bankside eval`` for keys of the kind's file.
     result : :class:`type` of a :class:`Part`, or None
         The kind's own keys in the result of ``eval``, those of :attr:`Details.more` among them. Its own ``attention`` and
         ``unit`` stand in place of those of all systems. A method ``text_lines`` gives their lines for people.
@@ -203,6 +252,9 @@ class System(ABC):
     longest: ClassVar[int] = 1 << 30
     reads_runs: ClassVar[bool] = False
     selected: StepSelection | None = None
+    roles: ClassVar[Mapping[str, Role]] = ROLES
+    energy_roles: ClassVar[Mapping[str, EnergyRole]] = ENERGY_ROLES
+    options: ClassVar[tuple[Option, ...]] = ()
     result: ClassVar[type[Part] | None] = None
     default_model: ClassVar[str | None] = None
     tp: int
@@ -433,12 +485,10 @@ class System(ABC):
         """
         cost = self.decode_step(model, batch, np.array([context], np.int64))
         seconds = {name: float(np.ravel(value)[0]) for name, value in cost.seconds.items()}
-        own = {
-            name: value / model.layers for name, value in seconds.items() if name not in BEFORE_LAYERS + BEHIND_LAYERS
-        }
-        before, behind = (
-            {name: seconds[name] for name in names if name in seconds} for names in (BEFORE_LAYERS, BEHIND_LAYERS)
-        )
+        by_role = {role: {n: s for n, s in seconds.items() if self.roles.get(n) is role} for role in Role}
+        before = {name: s for role, parts in by_role.items() if role.before_layers for name, s in parts.items()}
+        behind = {name: s for role, parts in by_role.items() if role.behind_layers for name, s in parts.items()}
+        own = {name: s / model.layers for name, s in seconds.items() if name not in before and name not in behind}
         layer, layer_s, begun = self.layer_spans(model, context, batch, own), sum(own.values()), sum(before.values())
         shown = max(min(model.layers, MAX_SPANS // max(len(layer), 1)), 1)
         every = [

@@ -191,9 +191,18 @@ def test_every_key_of_a_kind_of_system_has_a_meaning(name):
 # ---- JSON keys ----------------------------------------------------------------------------------------------------------
 
 
-def documented(command):
-    """Keys of a command's JSON output with their types; a key of objects counts where it may be null."""
-    rows = re.findall(r"^\| `([^`]+)` \|([^|]+)\|[^|]*\|[^|]*\|$", _section(command), re.MULTILINE)
+#: Section of the keys that kinds of system add.
+OWN = "eval of a kind of system"
+
+
+def documented(command, system=None):
+    """Keys of a command's JSON output with their types; a key of objects counts where it may be null. ``system``: keys of
+    its kind alone, in the group that names it."""
+    text = _section(command)
+    if system is not None:
+        groups = re.split(r"^\| \*(.+?)\* .*$", text, flags=re.MULTILINE)
+        [text] = [keys for names, keys in zip(groups[1::2], groups[2::2], strict=True) if system in names.split(", ")]
+    rows = re.findall(r"^\| `([^`]+)` \|([^|]+)\|[^|]*\|[^|]*\|$", text, re.MULTILINE)
     rows = [(key, text) for key, text in rows if "object" not in text or "null" in text]
     assert rows, command
     return dict(rows)
@@ -233,9 +242,10 @@ def fits(value, text):
     return any(isinstance(value, TYPES[word]) for word in words if word in TYPES)
 
 
-def compare(command, result, absent=()):
-    """``result`` has the documented keys and types, and no others; ``absent`` are objects that are null or empty in it."""
-    own, shared = documented(command), documented("JSON")
+def compare(command, result, absent=(), system=None):
+    """``result`` has the documented keys and types, and no others; ``absent`` are objects that are null or empty in it.
+    ``system``: its own keys alone."""
+    own, shared = documented(command, system), documented("JSON")
     keys = {**shared, **own}
     found = dict(paths(json.loads(json.dumps(result))))
 
@@ -379,7 +389,7 @@ def test_eval_keys_of_inf2(capsys, tmp_path, inf2_records):
     )
     trace = json.loads((tmp_path / "step.json").read_text())
     assert len(trace["traceEvents"]) > 48 * 14 * 4  # 48 layers, 14 shards, four stages
-    told = {key.split(".")[0] for key in documented("eval of inf2")} | {"timeline"}
+    told = {key.split(".")[0] for name in ("inf2", "flexgen") for key in documented(OWN, name)} | {"timeline"}
     assert told == (inf2 | base) - common and "kv_at" in base - inf2
 
 
@@ -399,7 +409,8 @@ def test_eval_keys_of_starc(capsys):
     )
     starc = output(capsys, "eval", "starc", *command)
     common = output(capsys, "eval", "dgx-attacc", "--model", "llama-7b", "--context", "257")
-    told = {key for key, text in documented("eval of starc").items() if "object" not in text}
+    told = {key for key, text in documented(OWN, "starc").items() if "object" not in text}
+    told = {key for key in told if not key.startswith("attention.")}  # of the class before it
     parts = {key for key in told if key.startswith("selecting.")}  # null without the unit
     found = {
         re.sub(r"^(clustering\.energy_mj_per_token)\..*", r"\1.*", path)
@@ -413,8 +424,8 @@ def test_eval_keys_of_a_system_with_units(capsys, tmp_path, pu_record):
     folder.write(pu_record("sim"))
     folder.write(pu_record("synth", {"fo4_ps": 25.0}))
     result = output(capsys, "eval", "pam-hbm-only", "--model", "llama-3-70b", "--records", str(tmp_path))
-    compare("eval of units", {"attention": result.pop("attention")})
-    compare("eval", {**result, "attention": None}, absent=("unit.settings", "attention", "splits", "timeline"))
+    compare(OWN, {key: result.pop(key) for key in ("unit", "attention")}, ("unit.settings",), "pam-hbm-only")
+    compare("eval", {**result, "unit": None, "attention": None}, absent=("unit", "attention", "splits", "timeline"))
 
 
 def test_compile_keys(capsys, tmp_path):
@@ -501,7 +512,7 @@ def test_assembler_keys(capsys, tmp_path):
 
 def test_eval_keys_of_modules(capsys, module_records):
     result = output(capsys, "eval", "lol-pim", "--model", "qwen1.5-7b", "--records", str(module_records.folder))
-    compare("eval of modules", {"attention": result.pop("attention")})
+    compare(OWN, {"attention": result.pop("attention")}, system="lol-pim")
     compare("eval", {**result, "attention": None}, absent=("area", "unit", "attention", "splits", "timeline"))
 
 

@@ -101,6 +101,11 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
     assert result["assumptions"] == ["a step adds a fixed number of numbers"]
     assert result["breakdown_ms"].keys() == {"adding"}
     assert result["adders"] == 1 and result["adding_us"] == pytest.approx(step_ms * 1e3)
+    assert "--numbers N" in toy("eval", "toy-row", "--help")[1]
+    code, _, err = toy(*load, "--numbers", "300")  # an option of its own is a key of its file
+    assert code == 2 and "bankside sim toy-adder --preset narrow --numbers 300" in err
+    code, _, err = toy(*load, "--prefill", "300")
+    assert (code, err) == (2, "bankside: --prefill is an option of the kind starc, not of toy\n")
     code, out, _ = toy("schema", "eval")
     schema = json.loads(out)
     assert code == 0
@@ -110,7 +115,10 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
             jsonschema.validate(result | wrong, schema)
     code, out, err = toy(*load, "--html", "page.html")
     assert code == 0, err
-    assert "adders" in out and "adding us" in out and "adding us" in (tmp_path / "page.html").read_text()
+    page = (tmp_path / "page.html").read_text()
+    assert "adders" in out and "adding us" in out and "adding us" in page
+    # its own role: all of the step is attention, and all of the energy the units'
+    assert "100 % of it attention" in page and "processing units" in page
     code, out, _ = toy("eval", "toy-row", "--model", "qwen1.5-7b", "--workload", "musique", "--json")
     rate = json.loads(out)
     assert code == 0 and rate["throughput_tok_s"] == pytest.approx(rate["batch"] / step_ms * 1e3)

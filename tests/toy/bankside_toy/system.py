@@ -9,7 +9,8 @@ import numpy as np
 from bankside.constraints.core.document import Strict
 from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.result import Part, key
-from bankside.models.systems import Assumption, Capacity, Details, MeasuredUnit, MissingRecord, StepCost, System
+from bankside.models.llm.roles import EnergyRole, Role
+from bankside.models.systems import Assumption, Capacity, Details, MeasuredUnit, MissingRecord, Option, StepCost, System
 
 from .contract import UNIT, ToyResult
 
@@ -36,6 +37,9 @@ class ToySystem(System):
     """Toys in a row."""
 
     kind, schema, result = "toy", ToySpec, ToyKeys
+    options = (Option("--numbers", "numbers", "N", "numbers of a request", least=1),)
+    roles = {"adding": Role.ATTENTION}
+    energy_roles = {"adding": EnergyRole.UNITS}
     files = {"toy-row": Path(__file__).with_name("toy-row.yaml")}
     tp = pp = devices = 1
 
