@@ -230,7 +230,7 @@ def _row(found: Accuracy, method: str, budget: int) -> SparseRow:
     from bankside.models.decode.accuracy import difference
 
     row = found.row(method, budget)
-    loop: dict[str, float | None] = dict.fromkeys(("perplexity", "perplexity_ratio", "ratio_error", "kl_mean_nats"))
+    loop: dict[str, Any] = dict.fromkeys(("perplexity", "perplexity_ratio", "ratio_error", "kl_mean_nats"))
     if len(row.losses):
         gap, error = difference(row.losses, found.dense)
         ratio = math.exp(min(gap, 700))
