@@ -259,8 +259,8 @@ def run(case: Case, place: Path, capsys: Any, monkeypatch: Any, as_json: bool) -
     if case.name == "rtl":
         monkeypatch.setattr("bankside.hardware.published.rebuild", lambda folder: [Path(folder, "manifest.json")])
     if case.name == "bench":
-        made_up = [("a benchmark", lambda: [("its figure", 2.5, "ms")])]
-        monkeypatch.setattr("bankside.studies.benchmark._benchmarks", lambda: made_up)
+        figures = [("a benchmark", lambda: [("its figure", 2.5, "ms")])]
+        monkeypatch.setattr("bankside.studies.benchmark._benchmarks", lambda: figures)
     for line in case.before:
         words, _, file = line.partition(" > ")
         assert cli.main(shlex.split(words)) == 0, line
