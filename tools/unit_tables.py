@@ -509,23 +509,24 @@ def demo() -> str:
     from rich.console import Console
 
     from bankside.pages.demo import answer
+    from bankside.results.schemas import result_of
     from bankside.results.text import cosimulation_lines, summary_table
     from bankside.studies.decode import decode_text
 
     path = ROOT / "out" / "demo" / "results.json"
     if not path.is_file():
         raise SystemExit(f"{path}: not there; `make demo` writes it")
-    data = json.loads(path.read_text())
+    data = result_of(json.loads(path.read_text()))
     out = io.StringIO()
     Console(file=out, width=104, color_system=None).print(summary_table(data))
     text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return "\n".join(
         [
             "```text",
-            *answer(data["crossover"]),
+            *answer(data.crossover),
             text,
-            *cosimulation_lines(data["sim"]),
-            *decode_text(data["decoding"]).splitlines(),
+            *cosimulation_lines(data.sim),
+            *decode_text(data.decoding).splitlines(),
             "```",
         ]
     )
