@@ -313,7 +313,7 @@ def outputs() -> str:
 def memories() -> str:
     rows = []
     for name, memory in (("pam-hbm", "hbm3-5.2"), ("pam-ddr", "ddr4-3200")):
-        r = measure.simulate(preset(name), memory=memory, tokens=512, head_dim=128, seed=1)
+        r = measure.simulate(preset(name), memory=memory, tokens=512, head_dim=128, seed=1).to_json()
         m = r["memory_timing"]
         rows.append(
             [
@@ -372,7 +372,7 @@ def _errors(config: PamPuConfig, tokens: int) -> list[str]:
 
 
 def _synthesised(selection: Selection, effort: str = "balanced") -> dict[str, Any]:
-    return measure.synthesise(selection, effort=effort)
+    return measure.synthesise(selection, effort=effort).to_json()
 
 
 def synthesis() -> str:
@@ -516,17 +516,17 @@ def demo() -> str:
     path = ROOT / "out" / "demo" / "results.json"
     if not path.is_file():
         raise SystemExit(f"{path}: not there; `make demo` writes it")
-    data = json.loads(path.read_text())
+    data = result_of(json.loads(path.read_text()))
     out = io.StringIO()
     Console(file=out, width=104, color_system=None).print(summary_table(data))
     text = "\n".join(line.rstrip() for line in out.getvalue().splitlines())
     return "\n".join(
         [
             "```text",
-            *answer(data["crossover"]),
+            *answer(data.crossover),
             text,
-            *cosimulation_lines(data["sim"]),
-            *decode_text(result_of(data["decoding"])).splitlines(),
+            *cosimulation_lines(data.sim),
+            *decode_text(result_of(data.decoding)).splitlines(),
             "```",
         ]
     )
@@ -552,7 +552,7 @@ def _operators(**library: str) -> str:
             config: Any = unit.presets[name]
             if config.depth:
                 continue  # among the pipelined ones
-            r = measure.synthesise(select(unit.name, preset=name), effort="area", **library)
+            r = measure.synthesise(select(unit.name, preset=name), effort="area", **library).to_json()
             rows.append(
                 [
                     f"`{unit.name}`",
@@ -610,7 +610,7 @@ def operators_pipelined() -> str:
         ("fp-sqrt", "fp16-iterative", ()),
         ("fp-dot", "fp16-accumulate", ("depth=5",)),
     ):
-        r = measure.synthesise(select(unit, preset=preset, sets=sets), effort="area")
+        r = measure.synthesise(select(unit, preset=preset, sets=sets), effort="area").to_json()
         rows.append(
             [
                 f"`{unit}`",
@@ -632,19 +632,20 @@ def operators_fpga() -> str:
         ("fp-dot", "fp16-accumulate", ("lanes=4",)),
     ):
         for fabric in ("asic", "xilinx"):
-            r = measure.synthesise_fpga(select(unit, preset=preset, sets=[*sets, f"fabric={fabric}"]), fpga="xcup")
-            used = r["fpga"]
+            chosen = select(unit, preset=preset, sets=[*sets, f"fabric={fabric}"])
+            r = measure.synthesise_fpga(chosen, fpga="xcup")
+            used = r.fpga
             rows.append(
                 [
                     f"`{unit}`",
                     preset + "".join(f", `{s}`" for s in sets),
                     f"`{fabric}`",
-                    f"{used['lut']:,}",
-                    f"{used['ff']:,}",
-                    str(used["dsp"]),
-                    str(used["carry4"]),
-                    str(used["srl"] + used["lutram"]),
-                    str(r["lut_levels"]),
+                    f"{used.lut:,}",
+                    f"{used.ff:,}",
+                    str(used.dsp),
+                    str(used.carry4),
+                    str(used.srl + used.lutram),
+                    str(r.lut_levels),
                 ]
             )
     return table(
@@ -774,9 +775,7 @@ def _results(selection: Selection, kind: Kind, **workload: Any) -> dict[str, Any
     record = RecordFolder().find(measure.measurement_of(kind, selection, **workload))
     if record is not None:
         return record.results
-    if "fpga" in workload:
-        return measure.synthesise_fpga(selection, **workload)
-    return measure.synthesise(selection) if kind == "synth" else measure.simulate(selection, **workload)
+    return measure.make(measure.measurement_of(kind, selection, **workload)).to_json()
 
 
 def interface_rates() -> str:
@@ -2115,7 +2114,7 @@ def softmax_fpga() -> str:
     """Resources on UltraScale+, of the unit and of its parts without parts inside them."""
     r = measure.synthesise_fpga(
         select("inf2-softmax", preset="inf2", sets=["fabric=xilinx", "exp_depth=14"]), fpga="xcup"
-    )
+    ).to_json()
     keys = ("lut", "ff", "dsp", "bram18", "srl", "lutram")
     rows = [["whole unit", "1", *(f"{r['fpga'][key]:,}" for key in keys), str(r["lut_levels"])]]
     for part in r["parts"]:

@@ -562,7 +562,9 @@ def test_sim_keys(monkeypatch, tmp_path):
 
     monkeypatch.setattr(bench, "simulate", simulate)
     selection = select("pam-pu", preset="pam-ddr")
-    result = measure.simulate(selection, memory="hbm3-5.2", tokens=20, head_dim=64, seed=1, records=str(tmp_path))
+    result = measure.simulate(
+        selection, memory="hbm3-5.2", tokens=20, head_dim=64, seed=1, records=str(tmp_path)
+    ).to_document()
     envelope.enveloped(result, "sim")  # has the keys of the class, and the unit's
     bench_keys = {*UNITS["pam-pu"].result.model_fields, *UNITS["pam-pu"].workload.options()} - {*SimResult.model_fields}
     compare("sim", {key: value for key, value in result.items() if key not in bench_keys}, absent=("runs",))
@@ -577,9 +579,9 @@ def test_synth_keys(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(generate, "verilog", lambda selection: text)
     result = measure.synthesise(select("pam-pu"), records=str(tmp_path))
-    assert result["memory_bits"] == 1024
-    envelope.enveloped(result, "synth")
-    compare("synth", result)
+    assert result.memory_bits == 1024
+    envelope.enveloped(result.to_json(), "synth")
+    compare("synth", result.to_document())
 
 
 def test_writeback_keys(capsys, tmp_path):
@@ -597,9 +599,9 @@ def test_synth_keys_of_an_fpga(monkeypatch, tmp_path):
     )
     monkeypatch.setattr(generate, "verilog", lambda selection: text)
     result = measure.synthesise_fpga(select("pam-pu"), fpga="xcup", records=str(tmp_path))
-    assert result["memories"][0]["becomes"] == "lutram"
-    envelope.enveloped(result, "synth")
-    compare("synth on an FPGA", result)
+    assert result.memories[0].becomes == "lutram"
+    envelope.enveloped(result.to_json(), "synth")
+    compare("synth on an FPGA", result.to_document())
 
 
 def test_totals_of_devices_are_those_of_the_file():
@@ -639,9 +641,9 @@ def test_every_unit_has_its_page(unit, monkeypatch, nothing_kept):
     )
     text = (ROOT / unit.page).read_text()
     described = generate.describe(select(unit.name))
-    payloads = {re.sub(r"__(valid|ready)$", "__payload", port["name"]) for port in described["ports"]}
+    payloads = {re.sub(r"__(valid|ready)$", "__payload", port.name) for port in described.ports}
     ports = {re.sub(r"_\d+__payload$", "_0__payload", name) for name in payloads}
-    words = [*unit.presets, *unit.config.model_fields, *ports, *described["latency_cycles"], unit.source.split(" (")[0]]
+    words = [*unit.presets, *unit.config.model_fields, *ports, *described.latency_cycles, unit.source.split(" (")[0]]
     assert [word for word in words if word not in text] == []
     for heading in (
         "Block diagram",
@@ -804,7 +806,7 @@ def test_no_table_is_empty(tool):
 
 def test_latencies_on_the_page_are_the_units():
     """The page states the unit's latencies as numbers."""
-    latency = generate.describe(select("pam-pu"))["latency_cycles"]
+    latency = generate.describe(select("pam-pu")).latency_cycles
     text = (DOCS / "pam-pu.md").read_text()
     for name, cycles in latency.items():
         assert re.search(rf"\(`{name}`\) \| {cycles} \|", text), name

@@ -229,7 +229,7 @@ def place(tmp_path, model, monkeypatch):
     return tmp_path
 
 
-def made_up(unit: str) -> Any:
+def said(unit: str) -> Any:
     """What a bench of the unit would say."""
 
     class MadeUp(UNITS[unit].result):
@@ -248,7 +248,7 @@ def made_up(unit: str) -> Any:
 def run(case: Case, place: Path, capsys: Any, monkeypatch: Any, as_json: bool) -> str:
     """Standard output of a case."""
     if case.name.startswith("sim-") and case.name[4:] in SIM:
-        monkeypatch.setattr(measure, "run_bench", lambda selection, *_, **__: (made_up(selection.unit.name), ""))
+        monkeypatch.setattr(measure, "run_bench", lambda selection, *_, **__: (said(selection.unit.name), ""))
         monkeypatch.setattr(generate, "latency", lambda selection: {})  # only a record has it
     if case.name.startswith("cache"):
         monkeypatch.setenv("BANKSIDE_CACHE", str(place / "cache"))

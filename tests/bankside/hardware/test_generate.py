@@ -174,7 +174,7 @@ def module_header(text, module):
 def test_description_is_of_the_verilog(name):
     selection, files, description = unit(name)
     data = json.loads(files["pam_pu.json"])
-    assert data == description
+    assert data == description.to_document()
     assert {p["name"]: (p["direction"], p["width"]) for p in data["ports"]} == module_header(
         files["pam_pu.v"], "pam_pu"
     )

@@ -174,7 +174,7 @@ def test_opensta_reads_published_constraints(file, tmp_path):
 )
 def test_opensta_reads_the_constraints_of_every_other_preset(unit, preset, tmp_path):
     selection = select(unit, preset=preset)
-    described, module = describe(selection), selection.unit.module
+    described, module = describe(selection).to_json(), selection.unit.module
     text = generated_files(selection)[f"{module}.sdc"]
     check(text, described["ports"])
     said = opensta(tmp_path, module, shell(module, described["ports"]), text)
@@ -200,7 +200,7 @@ def test_opensta_times_a_netlist_with_its_constraints(tmp_path):
     files = generated_files(selection)
     mapped = synthesise(files["pam_pu.v"], "pam_pu", get("generic"), memory_threshold_bits=10**6)
     cells, text = netlist.write_verilog(mapped.netlist), files["pam_pu.sdc"]
-    period = 1e3 / describe(selection)["target_clock_mhz"]
+    period = 1e3 / describe(selection).target_clock_mhz
     said = opensta(tmp_path, "pam_pu", cells, text)
     check_read(said, period, True)
     driven = opensta(tmp_path, "pam_pu", cells, text, "set driving_cell BUF_X2")

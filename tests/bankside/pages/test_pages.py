@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from bankside import pages
 from bankside.constraints.core.errors import ConfigError
-from bankside.pages import write_page
+from bankside.pages import page_of, write_page
 from bankside.pages.components import bars, short, table
 from bankside.pages.decoding import decoded
 from bankside.pages.demo import answer, gains, threshold
@@ -25,23 +24,8 @@ from bankside.results.text import cosimulation_lines, summary_table
 from bankside.shell import cli
 from tests.made_up import SIM
 
-
-def typed(document):
-    """The document of a demo with typed evaluations, from which its page and its table are made."""
-    if isinstance(document, list):
-        return [typed(one) for one in document]
-    if isinstance(document, dict):
-        return (
-            Eval(**document)
-            if "config_hash" in document and "tpot_ms" in document
-            else {k: typed(v) for k, v in document.items()}
-        )
-    return document
-
-
-def page_of(document):
-    """The page of a document alone."""
-    return pages.page_of(document)
+#: Keys that all results have.
+ENVELOPE = {"schema": 1, "tools": {}, "notes": [], "warnings": [], "inputs": []}
 
 
 def evaluation(system, **changes):
@@ -120,7 +104,23 @@ def data():
         name: [evaluation(name, batch=b, throughput_tok_s=50.0 * b) for b in (1, 4, 16, 64)]
         for name in ("gpu-only", "pam-hbm-only")
     }
+    channel = {key: 1 for key in ("tokens", "banks", "queries", "head_dim", "vectors", "cycles", "clocks")} | {
+        "memory": "hbm3-5.2",
+        "mismatches": 0,
+        "first_mismatch": None,
+        "time_ns": 1.0,
+        "memory_time_ns": 1.0,
+        "stall_cycles": 0,
+        "exposed_softmax_cycles": 0,
+        "max_abs_error": 0.0,
+        "rms_error": 0.0,
+    }
     sim = SIM["pam-pu"] | {
+        "channel": channel,
+        "config": {"lanes": 16, "part": {"depth": 2}},
+        "config_hash": "0" * 16,
+        "record": "r-1",
+        "memory": "hbm3-5.2",
         "unit": "pam-pu",
         "preset": "pam-hbm",
         "vectors": 321,
@@ -140,6 +140,21 @@ def data():
         "config_hash": "0" * 16,
         "config": {"lanes": 16},
         "library": "generic",
+        "effort": "balanced",
+        "record": "r-1",
+        "logic_area_um2": 70e3,
+        "memory_area_um2_estimate": 0.0,
+        "memory_model": None,
+        "memories": [],
+        "parts": [],
+        "register_fmax_mhz": None,
+        "paths_ns": {},
+        "critical_path": None,
+        "critical_path_sentence": None,
+        "clocks": [],
+        "nand2_um2": 1.0,
+        "fo4_ps": 1.0,
+        "process": None,
         "area_um2": 70e3,
         "area_ge": 70e3,
         "sequential_ge": 20e3,
@@ -200,6 +215,8 @@ def data():
         "synth": synth,
         "decoding": decoding(),
         "commands": ["bankside demo"],
+        "files": [],
+        "schema": 1,
     }
 
 
@@ -459,38 +476,35 @@ def test_page_of_a_calibration(tmp_path, capsys):
 
 @pytest.mark.parametrize("mismatches", [0, 3])
 def test_page_of_a_simulation(data, mismatches):
-    sim = data["sim"] | {
-        "command": "sim",
-        "config": {"lanes": 16, "part": {"depth": 2}},
-        "config_hash": "0" * 16,
-        "record": "r-1",
-        "mismatches": mismatches,
-        "first_mismatch": "o: 1, not 2" if mismatches else None,
-    }
+    del data["sim"]["channel"]
+    sim = (
+        ENVELOPE
+        | data["sim"]
+        | {"command": "sim", "mismatches": mismatches, "first_mismatch": "o: 1, not 2" if mismatches else None}
+    )
     page = sound(page_of(sim))
     assert ("bit-exact" in page.words) == (not mismatches) and "part depth" in page.cells
     assert any("o: 1, not 2" in word for word in page.words) == bool(mismatches)
 
 
 def test_page_of_a_synthesis(data):
+    memory = {"name": "m", "depth": 4, "width": 8, "bits": 32, "read_ports": 1, "write_ports": 1}
+    part = {"count": 2, "area_ge": 10.0, "flip_flops": 1, "memory_ge_estimate": 0.0, "critical_path_ns": 0.5}
     synth = data["synth"] | {
-        "command": "synth",
-        "effort": "balanced",
         "critical_path_sentence": "from a to b",
-        "record": "r-1",
         "critical_path": {
+            "kind": "register_to_register",
             "start": "a",
             "end": "b",
-            "steps": [{"cell": "X", "arc": "A rise", "delay_ps": 3.0, "net": None}],
+            "steps": [{"instance": "i", "cell": "X", "arc": "A rise", "delay_ps": 3.0, "net": None}],
         },
-        "memories": [{"name": "m", "depth": 4, "width": 8, "read_ports": 1, "write_ports": 1}],
-        "parts": [
-            {"module": name, "count": 2, "area_ge": 10.0, "flip_flops": 1, "critical_path_ns": 0.5} for name in "pq"
-        ],
+        "memories": [memory | {"synchronous_read": False, "area_um2_estimate": 1.0}],
+        "parts": [{"module": name, **part} for name in "pq"],
     }
-    page = sound(page_of(synth))
+    page = sound(page_of(ENVELOPE | synth | {"command": "synth"}))
     assert {"Modules", "The longest path", "Memories", "714 MHz"} <= set(page.words) and "NAND2" in page.cells
-    page = sound(page_of({"command": "synth", "results": [synth, synth | {"unit": "fp-mul", "fmax_mhz": None}]}))
+    several = [synth, synth | {"unit": "fp-mul", "fmax_mhz": None}]
+    page = sound(page_of(ENVELOPE | {"command": "synth", "results": several}))
     assert "Synthesis of 2 configurations" in page.words and "–" in page.cells
 
 
@@ -511,7 +525,7 @@ def test_page_of_a_synthesis_for_an_fpga(data):
         "misplaced": True,
     }
     fpga = {key: data["synth"][key] for key in ("unit", "preset", "config_hash", "config")} | {
-        "command": "synth",
+        "tools": {},
         "family": "xcup",
         "fpga": used,
         **depth,
@@ -523,10 +537,10 @@ def test_page_of_a_synthesis_for_an_fpga(data):
         "record": "r-1",
         "parts": [{"module": name, "count": 2, **used, **depth} for name in "pq"],
     }
-    page = sound(page_of(fpga))
+    page = sound(page_of(ENVELOPE | fpga | {"command": "synth"}))
     assert {"Resources", "Modules", "Memories", "7 LUT levels", "1.5"} <= set(page.words)
     assert {"flip-flops", "ff as a paper counts", "1.76"} <= set(page.cells)
-    page = sound(page_of({"command": "synth", "results": [fpga, fpga | {"unit": "fp-mul"}]}))
+    page = sound(page_of(ENVELOPE | {"command": "synth", "results": [fpga, fpga | {"unit": "fp-mul"}]}))
     assert "2 configurations on an FPGA" in page.words and "9,200" in page.cells
 
 
@@ -609,8 +623,9 @@ def test_decoded_page_has_a_part_for_every_figure():
 
 def test_demo_answers_first(data):
     """8 queries: from 0.9 to 1.1 over two doublings, so 1 lies in the middle; one query: from the first point on."""
-    assert threshold(gains(data["crossover"]["models"][0]["points"])) == pytest.approx(2048)
-    assert answer(data["crossover"]) == [
+    crossover = result_of(data).crossover
+    assert threshold(gains(crossover.models[0].points)) == pytest.approx(2048)
+    assert answer(crossover) == [
         "llama-3-70b (8 queries per KV head), 4 queries a pass, GPU measured: the units begin to win at about 2,000 tokens "
         "of context, and reach 1.30 times at 16,384.",
         "qwen1.5-72b (1 query per KV head), 1 query a pass, GPU at its roofline: the units win from 4,096 tokens of "
@@ -620,7 +635,9 @@ def test_demo_answers_first(data):
     assert text.index("begin to win at about") < text.index("<table")
     assert threshold({1: 0.5, 2: 0.9}) is None and threshold({1: 1.2, 2: 0.9, 4: 1.1}) == pytest.approx(2 * 2**0.5)
     data["crossover"]["models"][0]["points"] = data["crossover"]["models"][0]["points"][:1]
-    assert "never win up to 1,024 tokens" in answer(data["crossover"])[0] and 'class="bad">0.90 times' in page_of(data)
+    assert "never win up to 1,024 tokens" in answer(result_of(data).crossover)[
+        0
+    ] and 'class="bad">0.90 times' in page_of(data)
 
 
 def test_a_page_of_two_units_shows_the_area_and_clock_of_each(data):
@@ -643,7 +660,7 @@ def test_a_page_of_two_units_shows_the_area_and_clock_of_each(data):
     from rich.console import Console
 
     console = Console(width=130, record=True, file=open(os.devnull, "w", encoding="utf-8"))
-    console.print(summary_table(typed(data)))
+    console.print(summary_table(result_of(data)))
     console.file.close()
     assert all(value in console.export_text(clear=False) for value in ("70.0 kGE", "140.0 kGE", "690 MHz", "gqa8"))
 
@@ -677,7 +694,7 @@ def test_page_says_when_something_is_wrong(data):
 )
 def test_verdict_on_area(data, low, high, words):
     one, other = data["evaluations"]
-    part = area(typed([one, other | {"area": AREA | {"with_other_percent": [float(low), float(high)]}}]))
+    part = area([Eval(**one), Eval(**other | {"area": AREA | {"with_other_percent": [float(low), float(high)]}})])
     assert part.title.startswith(f"Area against the budget: {words}")
 
 
@@ -716,10 +733,15 @@ def test_numbers_keep_their_kind():
 
 
 def test_chart_without_values_is_drawn():
-    page = {
+    page = ENVELOPE | {
         "command": "time",
         "unit": "u",
         "preset": None,
+        "config_hash": "0" * 16,
+        "head_dim": 128,
+        "queries": 1,
+        "timeline": None,
+        "export": None,
         "memory": "m",
         "tokens": 0,
         "cycles": 0,
@@ -739,7 +761,7 @@ def test_summary_for_the_terminal(data):
     from rich.console import Console
 
     console = Console(width=80, record=True, file=open(os.devnull, "w", encoding="utf-8"))
-    console.print(summary_table(typed(data)))
+    console.print(summary_table(result_of(data)))
     console.file.close()
     text = console.export_text()
     for value in (
@@ -758,6 +780,6 @@ def test_summary_for_the_terminal(data):
         "clock, target 666 MHz",
     ):
         assert value in text, value
-    assert any("utilisation 0.9870" in line for line in cosimulation_lines(data["sim"]))
+    assert any("utilisation 0.9870" in line for line in cosimulation_lines(result_of(data).sim))
     with pytest.raises(ConfigError, match=r"^a summary needs at least one evaluation$"):
-        summary_table({})
+        summary_table(result_of(data | {"evaluations": []}))

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from bankside.results.text import fpga_table, fpga_text, simulation_text
+from bankside.results.text import simulation_text, synthesis_table, synthesis_text
+from bankside.results.units import Sim, SynthAll, SynthFpga
 
 COMMON = {
     "preset": "p",
     "config_hash": "0123",
+    "config": {},
+    "seed": 1,
+    "tools": {},
     "mismatches": 0,
     "vectors": 9,
     "clocks": 100,
@@ -161,10 +165,10 @@ RESULTS = {
 @pytest.mark.parametrize("unit", RESULTS)
 def test_text_of_a_simulation(unit):
     result, row = RESULTS[unit]
-    text = simulation_text({"unit": unit, **COMMON, **result})
+    text = simulation_text(Sim.model_validate({"unit": unit, **COMMON, **result}))
     assert text.splitlines()[0] == f"{unit} p, configuration 0123"
     assert row in text and "9 results in 1 runs: bit-exact" in text
-    assert "2 MISMATCHES" in simulation_text({"unit": unit, **COMMON, **result, "mismatches": 2})
+    assert "2 MISMATCHES" in simulation_text(Sim.model_validate({"unit": unit, **COMMON, **result, "mismatches": 2}))
 
 
 USED = {"lut": 9200, "ff": 50, "carry4": 3, "bram36": 1, "bram18": 1, "uram": 0, "dsp": 2, "srl": 4, "lutram": 8}
@@ -172,6 +176,10 @@ FPGA = {
     "unit": "pam-pu",
     "preset": "p",
     "config_hash": "0123",
+    "config": {},
+    "target_clock_mhz": None,
+    "tools": {},
+    "cells": {},
     "family": "xcup",
     "fpga": USED,
     "lut_levels": 7,
@@ -185,6 +193,9 @@ FPGA = {
         {
             "module": "m",
             "name": "rows",
+            "count": 1,
+            "synchronous_read": False,
+            "becomes": "flip-flops",
             "depth": 64,
             "width": 32,
             "bits": 2048,
@@ -198,7 +209,7 @@ FPGA = {
 
 
 def test_text_of_a_synthesis_for_an_fpga():
-    lines = fpga_text(FPGA).splitlines()
+    lines = synthesis_text(SynthFpga(**FPGA)).splitlines()
     assert "9200 LUTs before packing" in lines[2]
     assert [line.split(None, 1)[1] for line in lines if line.startswith("warning")] == [
         "the memory rows of m (64 x 32 bits, 1 read and 2 write ports) takes 2048 flip-flops"
@@ -208,12 +219,12 @@ def test_text_of_a_synthesis_for_an_fpga():
         line.endswith("7 LUT levels, 1 carry chains of 4 bits, 1 of the levels in DSP blocks, from a to b")
         for line in lines
     )
-    parts = [{"module": f"m{k}", "count": k, **USED, "lut_levels": 3} for k in range(9)]
-    assert "8 x m8: 9200 LUTs" in fpga_text({**FPGA, "parts": parts}) and "m2:" not in fpga_text(
-        {**FPGA, "parts": parts}
-    )
+    depth = {"lut_levels": 3, "path_carry4": 0, "path_dsp": 0}
+    parts = [{"module": f"m{k}", "count": k, **USED, **depth} for k in range(9)]
+    text = synthesis_text(SynthFpga(**{**FPGA, "parts": parts}))
+    assert "8 x m8: 9200 LUTs" in text and "m2:" not in text
 
 
 def test_table_of_syntheses_for_an_fpga():
-    head, row = fpga_table([FPGA]).splitlines()[1:]
+    head, row = synthesis_table(SynthAll(results=[SynthFpga(**FPGA)], tools={})).splitlines()[1:]
     assert head.split()[2:] == [*USED, "levels"] and row.split()[2:] == [*map(str, USED.values()), "7"]

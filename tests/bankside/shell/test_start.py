@@ -65,7 +65,7 @@ from bankside.studies.trace import Outputs, Setting, time_file
 compiled._left = int(sys.argv[1])
 for path, memory in zip(sys.argv[2:], (None, "ddr4-3200-jedec", None)):
     timed = time_file(path, None, Setting(memory=memory), Outputs())
-    print(timed["cycles"], timed["commands"], "numba" in sys.modules)
+    print(timed.cycles, timed.commands, "numba" in sys.modules)
 """
     brief, none = (run(program, steps, *paths) for steps in (STEPS, -1))
     assert brief.count("False") == 3 and none == brief.replace("False", "True")

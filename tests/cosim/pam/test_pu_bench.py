@@ -59,7 +59,7 @@ TINY = [
 def unit(name):
     preset, sets = VARIANTS[name]
     selection = select("pam-pu", preset=preset, sets=sets)
-    return selection.config, verilog(selection), describe(selection)["latency_cycles"]
+    return selection.config, verilog(selection), describe(selection).latency_cycles
 
 
 def rng():

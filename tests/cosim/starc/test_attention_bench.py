@@ -95,7 +95,7 @@ def updated(selection, head_dim):
     outcome = pam_pu.simulate(config, verilog(selection), episodes)
     assert outcome.mismatches == 0, outcome.first_mismatch
     # The first K beat and the last result of an iteration; its last key then takes its way.
-    last = describe(selection)["latency_cycles"]["last_k_to_last_score"]
+    last = describe(selection).latency_cycles["last_k_to_last_score"]
     ways = UPDATE.iterations * (last - config.burst_clocks(config.queries) + 1)
     more = outcome.cycles - ways - UPDATE.clocks(config, head_dim)
     # Q comes a beat a clock. With several multipliers, the first key takes it faster and waits.

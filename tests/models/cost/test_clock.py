@@ -106,13 +106,20 @@ def test_a_table_with_holes_is_refused(tmp_path, old, new, message):
 def test_text_shows_the_clock_and_the_second_opinion_beside_ours():
     """A result of the hub: both clocks, and CACTI's area of its 512 KB beside the model's."""
     from bankside.results.text import synthesis_text
+    from bankside.results.units import ProcessClock, Synth
 
     macro = {"name": "registers", "bits": 4 << 20, "width": 256, "read_ports": 1, "write_ports": 1}
+    macro |= {"depth": 1 << 14, "synchronous_read": True, "area_um2_estimate": 1.0}
     results = {"critical_path_ns": 1.3, "fo4_ps": 25.0}
     result = {
         "unit": "pim-hub",
         "preset": "lol-pim",
         "config_hash": "0",
+        "config": {},
+        "tools": {},
+        **dict.fromkeys(("logic_area_um2", "memory_area_um2_estimate", "nand2_um2"), 1.0),
+        **dict.fromkeys(("memory_model", "register_fmax_mhz", "critical_path_sentence")),
+        **{"paths_ns": {}, "clocks": [], "parts": []},
         "library": "generic",
         "effort": "balanced",
         "area_um2": 1.0,
@@ -129,10 +136,10 @@ def test_text_shows_the_clock_and_the_second_opinion_beside_ours():
         "cells": {},
         "record": "r",
         **results,
-        "process": process_clock("pim-hub", "lol-pim", results, 1000.0).as_dict(),
+        "process": ProcessClock(**process_clock("pim-hub", "lol-pim", results, 1000.0).as_dict()),
     }
-    text = synthesis_text(result)
+    text = synthesis_text(Synth(**result))
     assert "1.300 ns, 769 MHz (target 1000 MHz)" in text
     assert "3.607 mm2 at 45 nm for 1 of 1 macros; the model 3.777 mm2" in text
     assert "1148 MHz, 1053 with wires, in its logic process (estimate, 32nm): meets 1000 MHz" in text
-    assert "CACTI" not in synthesis_text(result | {"memories": [], "process": None})
+    assert "CACTI" not in synthesis_text(Synth(**result | {"memories": [], "process": None}))
