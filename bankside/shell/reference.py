@@ -32,7 +32,7 @@ def command_tables(text: str) -> dict[str, str]:
     """The tables that a page's text has marks for, by their names."""
     return {
         name: options(name.removeprefix("options_")) if name.startswith("options_") else results(name)
-        for name in (mark[2] for mark in MARK.finditer(text))
+        for name in (mark["name"] for mark in MARK.finditer(text))
     }
 
 
