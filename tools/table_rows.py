@@ -220,8 +220,8 @@ def attention_errors(config: PamPuConfig, tokens: int) -> list[float]:
 
 
 def merge_errors(config: PamRuConfig, kind: str, count: int, **more: Any) -> list[float]:
-    """Errors of the normalised output and of the correctly rounded output against the merge of the same bits in binary64,
-    head dimension 128, and the largest error of m + ln l."""
+    """Errors against the merge of the same bits in binary64, head dimension 128: of the normalised output, and of the correctly
+    rounded one. The last value is the largest error of m + ln l."""
     rng = np.random.default_rng(1)
     unit, best, logs = [], [], []
     for _ in range(16):
@@ -231,6 +231,7 @@ def merge_errors(config: PamRuConfig, kind: str, count: int, **more: Any) -> lis
         reference = pam_ru.merged(config, partials)
         unit.append(to_float64(result.o, config.io) - reference)
         best.append(to_float64(from_float64(reference, config.io), config.io) - reference)
+        assert result.log_sum is not None
         m = to_float64(partials.m, config.score)
         exact = m.max() + np.log((np.exp(m - m.max()) * to_float64(partials.l, config.acc)).sum())
         logs.append(abs(float(to_float64(result.log_sum, config.acc)) - exact))
@@ -400,8 +401,8 @@ SHAPES = {"Llama-2-7B": (4096, 32, 32, 11008), "Llama-2-70B": (8192, 64, 8, 2867
 
 
 def blocks(model: Sequence[str], channels: Sequence[int], tokens: Sequence[int]) -> Rows:
-    """A block of models on so many channels: its instructions, cycles of its memory and of the authors' order of commands, and
-    slots that pass the ports of the shared buffer."""
+    """A block of models on so many channels: its instructions, and cycles of its memory beside the authors' order of commands.
+    ``read``, ``fetched``, ``sent`` and ``computed`` are slots that pass the ports of the shared buffer."""
     from bankside.constraints.aim.hub import RECEIVING, SENDING
     from bankside.constraints.cent.isa import BY_OPCODE, WORD_BYTES, CentIsa, fields_of
     from bankside.constraints.cent.pnm import OPERANDS_OF
@@ -459,22 +460,18 @@ def controller() -> Rows:
     small, large = (system.units.areas(node) for node in ("7nm", "28nm"))
     whole, paper = system.units.controller(), load_paper("cent")
     assert small is not None and large is not None and whole is not None
-    units = {
-        name: {"label": f"`{name}`", "kge": one.logic_ge / 1e3, "large": large[name].mm2, "small": one.mm2}
-        for name, one in small.items()
-    }
+    for name, one in small.items():
+        yield {"label": f"`{name}`", "kge": one.logic_ge / 1e3, "large": large[name].mm2, "small": f"{one.mm2:.3f}"}
     low, high = whole["measured_band_mm2"]
-    published = next(claim.value["total"][0] for claim in paper.claims if claim.id == "cent-t5")
-    total = {key: sum(one[key] for one in units.values()) for key in ("kge", "large")}
-    for one in units.values():
-        yield one | {"small": f"{one['small']:.3f}"}
-    yield {"label": "all", **total, "small": f"{whole['measured_mm2']:.2f} ({low:.2f} to {high:.2f})"}
     yield {
-        "label": "the authors' units near memory",
-        "kge": None,
-        "large": published,
-        "small": f"{whole['published_mm2']:.2f}",
+        "label": "all",
+        "kge": sum(one.logic_ge for one in small.values()) / 1e3,
+        "large": sum(one.mm2 for one in large.values()),
+        "small": f"{whole['measured_mm2']:.2f} ({low:.2f} to {high:.2f})",
     }
+    published = next(claim.value["total"][0] for claim in paper.claims if claim.id == "cent-t5")
+    small_text = f"{whole['published_mm2']:.2f}"
+    yield {"label": "the authors' units near memory", "kge": None, "large": published, "small": small_text}
 
 
 # Systems ---------------------------------------------------------------------------------------------------------------
@@ -572,8 +569,8 @@ def opened(commands: Mapping[str, int]) -> int:
 def selected_runs(
     method: Sequence[str], heads: Sequence[int], head_dim: Sequence[int], tokens: Sequence[int], budget: Sequence[int]
 ) -> Rows:
-    """What a selection costs in the channels of AttAcc, PAM and CENT, a head in each: access units of a head, cycles of all
-    heads, and rows opened in a channel."""
+    """Cost of a selection in the channels of AttAcc, PAM and CENT, a head in each. The values of a system are access units of
+    a head, cycles of all heads, and rows opened in a channel."""
     from bankside.models.attacc import AttentionLayer, LayerTimer
     from bankside.models.cent import BlockMapping, block_program
     from bankside.models.memory.aim import CHANNELS, FrontEnd
