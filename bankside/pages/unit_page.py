@@ -1,4 +1,4 @@
-"""Tables of a unit's page, from its contract: parameters, ports, options of its bench, keys of the result, areas.
+"""Tables of a unit's page, from its contract: parameters, ports, options of its bench, keys of the result.
 
 Tables are Markdown. A table stands in a page between ``<!-- table NAME -->`` and ``<!-- end -->``; :func:`fill` puts it
 there. :data:`CONTRACT_TABLES` names the tables that follow from contracts alone.
@@ -21,7 +21,6 @@ from bankside.constraints.core.registry import UNITS
 __all__ = [
     "CONTRACT_TABLES",
     "MARK",
-    "areas",
     "contract_tables",
     "fill",
     "keys",
@@ -34,8 +33,11 @@ __all__ = [
     "workload",
 ]
 
-#: A table in a page: its mark, its name, its text, its end.
-MARK = re.compile(r"(<!-- table (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+#: A table in a page: its mark with its name and what it declares, its text, its end.
+MARK = re.compile(
+    r"(?P<mark><!-- table (?P<name>\w+)(?P<declaration>\n(?:(?!-->).)*)? ?-->\n)(?P<text>.*?)(?P<end><!-- end -->)",
+    re.DOTALL,
+)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
@@ -45,7 +47,7 @@ def table(head: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:
 
 def fill(text: str, tables: Mapping[str, str]) -> str:
     """A page's text with these tables at their marks; other tables stay as they are."""
-    return MARK.sub(lambda m: f"{m[1]}{tables[m[2]]}\n{m[4]}" if m[2] in tables else m[0], text)
+    return MARK.sub(lambda m: f"{m['mark']}{tables[m['name']]}\n{m['end']}" if m["name"] in tables else m[0], text)
 
 
 # ---- Parameters ------------------------------------------------------------------------------------------------------
@@ -315,34 +317,3 @@ def contract_tables(units: Sequence[Unit], pictures: str | None = None) -> dict[
             else "Pictures: " + ", ".join(f"[{text}]({path})" for text, path in links) + "."
         )
     return out
-
-
-def areas(rows: Iterable[tuple[str, Any, Mapping[str, Any]]]) -> str:
-    """Area and clock of configurations: label, configuration, results of the record of its synthesis."""
-    return table(
-        [
-            "preset",
-            "area, kGE",
-            "flip-flops, kGE",
-            "logic, kGE",
-            "memories, kGE (estimate)",
-            "flip-flops",
-            "critical path, ns",
-            "frequency, MHz",
-            "target, MHz",
-        ],
-        [
-            [
-                label,
-                *(
-                    f"{r[key] / 1e3:.1f}"
-                    for key in ("area_ge", "sequential_ge", "combinational_ge", "memory_ge_estimate")
-                ),
-                r["flip_flops"],
-                f"{r['critical_path_ns']:.3f}",
-                f"{r['fmax_mhz']:.0f}",
-                f"{config.clock_mhz:g}",
-            ]
-            for label, config, r in rows
-        ],
-    )

@@ -37,7 +37,7 @@ def command_tables(text: str) -> dict[str, str]:
         else own_keys()
         if name == "kinds"
         else results(name)
-        for name in (mark[2] for mark in MARK.finditer(text))
+        for name in (mark["name"] for mark in MARK.finditer(text))
     }
 
 

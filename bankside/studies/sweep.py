@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core import registry
 from bankside.constraints.core.document import parse
@@ -27,7 +27,12 @@ from ..results.serving import Serve, Sweep, SweepRow
 from ..results.systems import Eval
 from .explain import unchanged
 
-__all__ = ["Job", "front", "jobs_of", "make_row", "picture", "points_of", "sweep"]
+if TYPE_CHECKING:
+    from bankside.constraints.core.records import Kind, Record
+
+    from ..hardware.selection import Selection
+
+__all__ = ["Job", "evaluated", "front", "jobs_of", "make_row", "measured", "picture", "points_of", "sweep"]
 
 #: Most combinations: each takes at least milliseconds.
 MOST = 100_000
@@ -40,6 +45,8 @@ LEFT_OUT = ("config", "schema", "seconds", "clocks_per_second", "cells", "runs",
 
 #: Settings of a sweep over a system that are no keys of its file.
 LOAD = ("model", "context", "batch", "output_tokens", "instances", "split")
+#: Keys of a synthesis.
+FLOW = ("library", "liberty", "effort", "fpga")
 SERVING = ("workload", "requests", "rate", "batch_limit", "token_budget", "slo")
 
 
@@ -125,7 +132,7 @@ def jobs_of(
             if name not in ("sim", "preset"):
                 raise ConfigError(f"--{name.replace('_', '-')} is for a system; {target} is a unit")
         options = list(unit.workload.options())
-        known = {*unit.config.model_fields, *options, "preset", "library", "effort", "fpga"}
+        known = {*unit.config.model_fields, *options, *FLOW, "preset"}
         for key in points[0]:
             if key.partition(".")[0] not in known:
                 raise ConfigError(nearest(f"key of {target}", key, sorted(known)))
@@ -173,25 +180,28 @@ def make_row(job: Job) -> dict[str, Any]:
     return row
 
 
-def _unit(job: Job) -> tuple[dict[str, Any], list[str]]:
-    """Synthesis of a configuration, and with ``sim`` its co-simulation: from their records, made if there are none."""
+def measured(job: Job, kinds: Sequence[Kind]) -> tuple[Selection, list[Record]]:
+    """The configuration of a unit's combination, and its records of these kinds, made if there are none.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For a key or a value that is not allowed, or a missing record that is not made.
+    """
     from ..evidence.measure import make, measurement_of, workload_of
     from ..hardware.selection import select
 
     unit, folder = registry.UNITS[job.target], RecordFolder(job.records)
     options = unit.workload.options()
-    point, flow = dict(job.point), {key: job.point[key] for key in ("library", "effort", "fpga") if key in job.point}
+    point, flow = dict(job.point), {key: job.point[key] for key in FLOW if key in job.point}
     given = {key: parse(point[key], key, numbered=False)[0] for key in point if key in options}
     workload = {key: value for key, value in workload_of(unit, given).model_dump().items() if key in given}
     preset = point.get("preset", job.settings.get("preset"))
     sets = [f"{key}={value}" for key, value in point.items() if key not in (*options, *flow, "preset")]
     selection = select(job.target, preset=preset, sets=sets)
-    values: dict[str, Any] = {}
-    names = []
-    asked = [measurement_of("synth", selection, **flow)]
-    if job.settings.get("sim"):
-        asked.append(measurement_of("sim", selection, **workload))
-    for measurement in map(completed, asked):
+    records = []
+    for kind in kinds:
+        measurement = completed(measurement_of(kind, selection, **(flow if kind == "synth" else workload)))
         record = folder.find(measurement)
         if record is None:
             if not job.measure:
@@ -200,12 +210,21 @@ def _unit(job: Job) -> tuple[dict[str, Any], list[str]]:
             record = folder.find(measurement)
             if record is None:
                 raise ConfigError(f"{measurement.command}: leaves no record for this request")
+        records.append(record)
+    return selection, records
+
+
+def _unit(job: Job) -> tuple[dict[str, Any], list[str]]:
+    """Synthesis of a configuration, and with ``sim`` its co-simulation."""
+    _, records = measured(job, ("synth", "sim") if job.settings.get("sim") else ("synth",))
+    values: dict[str, Any] = {}
+    for record in records:
         values |= _numbers(record.results)
-        names.append(record.name)
-    return values, names
+    return values, [record.name for record in records]
 
 
-def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
+def evaluated(job: Job) -> Eval | Serve:
+    """The result of a system's combination."""
     from .evaluate import evaluate, system_changes
 
     asked = {**job.settings, **job.point}
@@ -214,19 +233,21 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
     model, split = str(load.pop("model")), load.pop("split", None)
     serving = {key: load.pop(key) for key in SERVING if key in load}
     whole: dict[str, Any] = {key: _whole(key, value) for key, value in load.items()}
-    result: Eval | Serve
-    if not serving:
-        result = evaluate(
-            job.target,
-            model,
-            **{"context": 4096, "batch": 16, **whole},
-            split=split,
-            measure=job.measure,
-            records=job.records,
-            changes=changes,
-        )
-    else:
-        result = _served(job, model, {**serving, **whole}, changes)
+    if serving:
+        return _served(job, model, {**serving, **whole}, changes)
+    return evaluate(
+        job.target,
+        model,
+        **{"context": 4096, "batch": 16, **whole},
+        split=split,
+        measure=job.measure,
+        records=job.records,
+        changes=changes,
+    )
+
+
+def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
+    result = evaluated(job)
     return _numbers(result.to_json()), result.records
 
 

@@ -20,7 +20,6 @@ __all__ = [
     "PUBLISHED",
     "BufferCost",
     "PublishedBuffer",
-    "banked",
     "buffer_cost",
     "macro_ports",
     "opinions",
@@ -235,25 +234,4 @@ def opinions() -> str:
             f"| {p.bits:,} | {p.width} | {p.ports} | {p.node} | {p.cells} | {mm2:.3g} | {p.mm2:.3g} | "
             f"{mm2 / p.mm2:.2f} | {p.access_ns:.3g} |"
         )
-    return "\n".join(rows)
-
-
-def banked(bits: int, width: int, node: str, counts: tuple[int, ...]) -> str:
-    """A memory of two ports beside the same memory of so many single-ported banks, in Markdown."""
-    two = buffer_cost(bits, width, 2, node).mm2
-    rows = ["| memory | model, mm² | share | CACTI, mm² | share |", "|---|---:|---:|---:|---:|"]
-    cacti = load_cacti()
-    whole = cacti.find(bits, width, 2, node)
-    for count in (0, *counts):
-        mm2 = buffer_cost(bits, width, 1, node, banks=count).mm2 if count else two
-        point = cacti.find(bits // count, width, 1, node) if count else whole
-        other = (
-            "- | -"
-            if point is None or whole is None
-            else f"{max(count, 1) * point.mm2:.2f} | {100 * max(count, 1) * point.mm2 / whole.mm2:.0f} %"
-        )
-        name = (
-            f"{count} single-ported bank{'s' if count > 1 else ''}" if count else "one macro, a read and a write port"
-        )
-        rows.append(f"| {name} | {mm2:.2f} | {100 * mm2 / two:.0f} % | {other} |")
     return "\n".join(rows)

@@ -1,6 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """The documentation says what the program does: links, commands, JSON keys and tables of parameters are the real ones."""
 
+import contextlib
 import dataclasses
 import fnmatch
 import importlib.util
@@ -16,7 +17,7 @@ import numpy as np
 import pytest
 
 from bankside.constraints.core.contract import Field, Layout, Port, SimResult
-from bankside.constraints.core.errors import BanksideError
+from bankside.constraints.core.errors import BanksideError, CheckFailed, ConfigError
 from bankside.constraints.core.registry import UNITS
 from bankside.constraints.libraries.fpga import fpga_families
 from bankside.constraints.pam.pu import PRESETS, Step
@@ -169,9 +170,9 @@ def test_exit_codes(number, error):
 
 
 def test_tables_of_commands_are_current():
-    """Options and keys on the page are what parsers and classes say today; `tools/unit_tables.py contract` writes them."""
+    """Options and keys on the page are what parsers and classes say today; `tools/tables.py contract` writes them."""
     assert unit_page.fill(COMMANDS, command_tables(COMMANDS)) == COMMANDS
-    named = {mark[2] for mark in unit_page.MARK.finditer(COMMANDS)}
+    named = {mark["name"] for mark in unit_page.MARK.finditer(COMMANDS)}
     shown = {kind.__name__ for kind in schemas.COMMANDS["eval"]} | {"kinds"}
     assert shown <= named and {results[0].__name__ for results in schemas.COMMANDS.values()} - {"DryRun"} <= named
 
@@ -660,21 +661,21 @@ def test_every_unit_has_its_page(unit, monkeypatch, nothing_kept):
 
 @pytest.fixture(scope="module")
 def tool():
-    spec = importlib.util.spec_from_file_location("unit_tables", ROOT / "tools" / "unit_tables.py")
+    spec = importlib.util.spec_from_file_location("tables", ROOT / "tools" / "tables.py")
     module = importlib.util.module_from_spec(spec)
-    sys.modules["unit_tables"] = module
+    sys.modules["tables"] = module
     spec.loader.exec_module(module)
     yield module
-    del sys.modules["unit_tables"]
+    del sys.modules["tables"]
 
 
 @pytest.mark.parametrize("page", dict.fromkeys(unit.page for unit in UNITS.values()))
 def test_tables_of_contracts_are_current(page):
     """Parameters, ports, options and keys of a page's units are what their contracts say today;
-    `tools/unit_tables.py contract` writes them anew."""
+    `tools/tables.py contract` writes them anew."""
     text = (ROOT / page).read_text()
     tables = unit_page.contract_tables([unit for unit in UNITS.values() if unit.page == page], "../diagrams")
-    shown = {m[2]: m[3] for m in unit_page.MARK.finditer(text)}
+    shown = {m["name"]: m["text"] for m in unit_page.MARK.finditer(text)}
     assert {name: shown.get(name) for name in tables} == {name: table + "\n" for name, table in tables.items()}
 
 
@@ -793,15 +794,61 @@ def test_tables_are_put_at_their_marks():
     ],
 )
 def test_tables_of_the_tool_are_current(tool, name):
-    """What needs no measurement is compared; `tools/unit_tables.py` writes all tables anew."""
-    shown = [m[3] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m[2] == name]
-    assert shown == [tool.TABLES[name]() + "\n"]
+    """What needs no measurement is compared; `tools/tables.py` writes all tables anew."""
+    shown = [
+        m["text"] for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text()) if m["name"] == name
+    ]
+    assert shown == [tool.tables()[name][1]() + "\n"]
+
+
+def test_tables_of_shipped_records_are_current(tool, monkeypatch, tmp_path):
+    """A table of measurements says what the records say, if all of its records come with the package."""
+
+    def refuse(measurement, *_):
+        raise CheckFailed(measurement.command)
+
+    monkeypatch.setenv("BANKSIDE_RECORDS", str(tmp_path))
+    monkeypatch.setattr(RecordFolder, "find", lambda self, measurement: self.look(measurement).record)
+    monkeypatch.setattr(measure, "make", refuse)
+    same = {}
+    for page in tool.PAGES:
+        for mark in tool.MARK.finditer((ROOT / page).read_text()):
+            sources = {line.split()[0] for line in (mark["declaration"] or "").splitlines() if line.strip()}
+            if sources & {"synth", "sim", "sweep"} and not sources & {"rows", "eval", "unit"}:
+                with contextlib.suppress(CheckFailed):
+                    same[mark["name"]] = tool.made(mark["declaration"], mark["text"]) + "\n" == mark["text"]
+    assert [name for name, equal in same.items() if not equal] == [] and len(same) >= 40
+
+
+def test_a_table_says_what_is_wrong(tool):
+    """A fault in a comment is one line that names the word, the key or the columns."""
+    head = "| preset | kGE |\n| --- | --- |\n"
+    for comment, message in (
+        ("synth pam-pu preset=pam-hbm\n| {preset} | {area_gee} |", "'area_gee'"),
+        ("synt pam-pu preset=pam-hbm\n| {preset} | 1 |", "did you mean 'synth'"),
+        ("unit pam-pu preset=pam-hbm\n| {preset} |", "the heading has 2"),
+        ("unit pam-pu presett=pam-hbm\n| {preset} | @areass |", "areas"),
+        ("unit pam-pu preset=pam-hbm\nlet x = config.lanez\n| {preset} | {x} |", "config.lanez"),
+    ):
+        with pytest.raises(ConfigError, match=re.escape(message)) as error:
+            tool.made(comment, head)
+        assert "\n" not in str(error.value)
+
+
+def test_rows_of_a_group_repeat_cells(tool):
+    rows = "unit pam-pu preset=pam-hbm lanes=8,16 # of PAM\ngroup preset\n"
+    comment = rows + "| {label} | * {config.lanes} |\n| {every[1].lanes} | 1 | 2 |"
+    assert tool.made(comment, "| a | b | c |\n| --- | --- | --- |\n| old |").splitlines()[2:] == [
+        "| of PAM | 8 | 16 |",
+        "| 16 | 1 | 2 |",
+    ]
 
 
 def test_no_table_is_empty(tool):
     held = [m for page in tool.PAGES for m in tool.MARK.finditer((ROOT / page).read_text())]
-    assert {m[2] for m in held} == {*tool.TABLES, *unit_page.CONTRACT_TABLES, "pictures"}
-    assert [m[2] for m in held if not m[3].strip()] == []
+    contracts = {*unit_page.CONTRACT_TABLES, "pictures", "registers", *command_tables(COMMANDS)}
+    assert {m["name"] for m in held} == {*tool.tables(), *contracts}
+    assert [m["name"] for m in held if not m["text"].strip()] == []
 
 
 def test_latencies_on_the_page_are_the_units():

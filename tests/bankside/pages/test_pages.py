@@ -469,7 +469,7 @@ def test_page_of_a_calibration(tmp_path, capsys):
         "rounds": 4,
         "file": None,
     }
-    Calibrate.model_validate({**ratios, "schema": 1, "tools": {}, "notes": [], "warnings": [], "inputs": []})
+    assert isinstance(result_of(ratios | ENVELOPE | {"command": "calibrate"}), Calibrate)
     page = sound(page_of(ratios))
     assert "not equal" in page.words and {"HBM", "DDR", "40.25"} <= set(page.cells)
 

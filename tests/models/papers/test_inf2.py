@@ -131,7 +131,7 @@ def test_the_page_has_these_values(rows):
 
 def test_the_page_has_the_sensitivity(evidence):
     page = (Path(__file__).parents[3] / "docs" / "inf2" / "system.md").read_text()
-    table = page.split("<!-- table inf2_sensitivity -->")[1].split("<!-- end -->")[0]
+    table = page.split("<!-- table inf2_sensitivity\n")[1].split("-->")[1]
     cells = [
         [cell.strip() for cell in line.strip("|").split("|")] for line in table.splitlines() if line.startswith("|")
     ]
