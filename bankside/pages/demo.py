@@ -178,7 +178,7 @@ def _rules(by_rule: Sequence[Sequence[Eval]]) -> Part:
     """Times of a token under each rule of the GPUs."""
     rows = [
         (
-            group[0].gpu_rule,
+            group[0].gpu_rule or "",
             one.system,
             f"{one.tpot_ms:.3f}",
             f"{attention_ms(one):.3f}",

@@ -133,7 +133,9 @@ class Eval(Noted):
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: keys of the study stand around those of the system."""
         found = super().to_json()
-        behind = {name: found.pop(name) for name in ("splits", "timeline", "instances", "tools") if name in found}
+        behind: dict[str, Any] = {
+            name: found.pop(name) for name in ("splits", "timeline", "instances", "tools") if name in found
+        }
         return {"config_hash": found.pop("config_hash"), **found, **behind}
 
 
@@ -259,7 +261,7 @@ def eval_of(kind: type[System]) -> type[Eval]:
     if own is None and (kind.roles, kind.energy_roles) == (ROLES, ENERGY_ROLES):
         return Eval
     title = "".join(part.capitalize() for part in kind.kind.split("-"))
-    bases = (Eval,) if own is None else (own, Eval)
+    bases: Any = (Eval,) if own is None else (own, Eval)
     made: type[Eval] = create_model(f"Eval{title}", __base__=bases, __doc__=Eval.__doc__)
     made.own = tuple(name for name in made.model_fields if name not in Eval.model_fields)
     made.roles, made.energy_roles = kind.roles, kind.energy_roles

@@ -362,7 +362,7 @@ def summary_table(data: Mapping[str, Any]) -> FittingTable:
     if (synth := data.get("synth")) and not any(units):
         units[-1] = synth
     if any(units):
-        targets = {one.get("target_clock_mhz") or one.get("clock_mhz") for one in units if one} - {None}
+        targets: set[Any] = {one.get("target_clock_mhz") or one.get("clock_mhz") for one in units if one} - {None}
         rows += [
             None,
             ("a unit, as synthesised", *(f"{one['area_ge'] / 1e3:.1f} kGE" if one else "–" for one in units)),
