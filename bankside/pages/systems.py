@@ -527,16 +527,10 @@ def _splits(result: Eval | EvalWorkload) -> Part | None:
     splits = result.splits or []
     if len(splits) < 2:
         return None
-    works = [one for one in splits if one.throughput_tok_s is not None]
-    chart = (
-        bars(
-            [(f"{one.tensor} × {one.pipeline}", one.throughput_tok_s or 0.0) for one in works],
-            "throughput (tokens/s)",
-            caption="Tensor × pipeline parallelism.",
-        )
-        if works
-        else None
-    )
+    works = [
+        (f"{one.tensor} × {one.pipeline}", one.throughput_tok_s) for one in splits if one.throughput_tok_s is not None
+    ]
+    chart = bars(works, "throughput (tokens/s)", caption="Tensor × pipeline parallelism.") if works else None
     return Part(
         "Splits that were tried",
         chart,

@@ -133,9 +133,10 @@ class Eval(Noted):
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON: keys of the study stand around those of the system."""
         found = super().to_json()
-        behind = {name: found.pop(name) for name in ("splits", "timeline", "instances", "tools") if name in found}
-        head: dict[str, Any] = {"config_hash": found.pop("config_hash")}
-        return head | found | behind
+        behind: dict[str, Any] = {
+            name: found.pop(name) for name in ("splits", "timeline", "instances", "tools") if name in found
+        }
+        return {"config_hash": found.pop("config_hash"), **found, **behind}
 
 
 class EvalWorkload(Noted):

@@ -12,6 +12,7 @@ idle.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -66,7 +67,9 @@ class AttAccSystem(GpuPlatform):
 
     kind = "attacc"
     result = AttAccKeys
-    options = (Option("--quirks", "quirks", "Q", "simulator whose defects are included: attacc-simulator"),)
+    options: ClassVar[tuple[Option, ...]] = (
+        Option("--quirks", "quirks", "Q", "simulator whose defects are included: attacc-simulator"),
+    )
     schema = AttAccSystemSpec
 
     def __init__(self, description: Description[AttAccSystemSpec]) -> None:

@@ -43,7 +43,7 @@ class Tier(Part):
     )
     published_percent: float = key("published area of the hardware as a percentage of the die", "%")
     die_percent: Pair | None = key("`units_mm2` as a percentage of the die", "%")
-    with_other_percent: Pair | None = key("the same percentage with the reduction units", "%")
+    with_other_percent: Pair = key("the same percentage with the reduction units", "%")
     interface_ge: float | None = key(
         "measured area of a device's interfaces; null if it is not measured, no key without interfaces",
         "GE",

@@ -118,8 +118,8 @@ def run(arguments: argparse.Namespace) -> int:
         show(arguments, compared, attacc_reference.reference_text)
     elif study is gpu_reference:
         with steps() as tell:
-            timed = gpu_reference.compare_gpus(system, arguments.reference, changes, arguments.records, tell)
-        show(arguments, timed, gpu_reference.gpus_text)
+            runs = gpu_reference.compare_gpus(system, arguments.reference, changes, arguments.records, tell)
+        show(arguments, runs, gpu_reference.gpus_text)
     else:
         answer, lines = (
             (evaluate.evaluate, text.evaluation_text)
