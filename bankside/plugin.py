@@ -35,6 +35,8 @@ if TYPE_CHECKING:
     from bankside.models.systems import Assumption as Assumption
     from bankside.models.systems import Capacity as Capacity
     from bankside.models.systems import MissingRecord as MissingRecord
+    from bankside.models.systems import Room as Room
+    from bankside.models.systems import Served as Served
     from bankside.models.systems import StepCost as StepCost
     from bankside.models.systems import System as System
     from bankside.models.systems.units import MeasuredUnit as MeasuredUnit
@@ -47,7 +49,7 @@ _PLACES = {
     "cosim.bench.streams": "Items",
     "gen.blocks.ports": "members",
     "models.papers.package": "PaperPackage",
-    "models.systems": "Assumption Capacity MeasuredUnit MissingRecord StepCost System",
+    "models.systems": "Assumption Capacity MeasuredUnit MissingRecord Room Served StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
@@ -64,7 +66,9 @@ __all__ = [
     "MissingRecord",
     "PaperPackage",
     "Port",
+    "Room",
     "Row",
+    "Served",
     "SimResult",
     "StepCost",
     "Stimulus",

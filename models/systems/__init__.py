@@ -14,7 +14,8 @@ from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
-from .system import Assumption, Bound, StepCost, System
+from .room import Room
+from .system import Assumption, Bound, Served, StepCost, System
 
 if TYPE_CHECKING:
     from .units import MeasuredUnit
@@ -29,6 +30,8 @@ __all__ = [
     "MeasuredUnit",
     "MissingRecord",
     "RecordSource",
+    "Room",
+    "Served",
     "StepCost",
     "System",
     "evaluate",

@@ -26,7 +26,8 @@ from .overlap import NearMemory
 from .platform import GpuPlatform, MicroBatch
 from .reads import access_pj
 from .results import Cost
-from .system import GIB, Assumption, Details, StepCost
+from .room import GIB
+from .system import Assumption, Details, StepCost
 
 __all__ = ["AttAccSystem", "LayerWork", "Selected", "work_values"]
 

@@ -21,6 +21,7 @@ import numpy as np
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
 from .latency import GridLatency, bracket
 from .platform import GpuPlatform, MicroBatch
+from .system import Served
 
 __all__ = ["GpuServed", "GridServed"]
 
@@ -37,20 +38,14 @@ ENERGY_STEPS = (2.0, 2.0**0.5)
 _TABLE_BLOCK = 1 << 20
 
 
-class GpuServed:
-    """One instance of a system of GPUs alone.
+class GpuServed(Served):
+    """One instance of a system of GPUs alone."""
 
-    Attributes
-    ----------
-    kv_capacity_tokens, kv_block_tokens, kv_window, kv_tiers
-        See :class:`ServedSystem`.
-    """
+    system: GpuPlatform
 
     def __init__(self, system: GpuPlatform, model: ModelShape) -> None:
-        self.system, self.model, self.name = system, model, system.name
+        super().__init__(system, model)
         self.pp, self.stages = system.pp, system.stages(model)
-        self.kv_window, self.kv_tiers = model.sliding_window, system.kv_tiers_tokens(model)
-        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
         self._body_memo: dict[int, np.ndarray] = {}
         self._head_memo: dict[int, float] = {}
         self._prefill_memo: dict[tuple[int, int, int], float] = {}
@@ -65,10 +60,6 @@ class GpuServed:
         # Of one request: operations and bytes for each token attended to, and bytes without any.
         self._context_flops, self._context_bytes = float(flops[1] - flops[0]), float(count[1] - count[0])
         self._query_bytes = float(count[0]) - self._context_bytes
-
-    @property
-    def parallelism(self) -> dict[str, int]:
-        return {"tensor": self.system.tp, "pipeline": self.pp}
 
     # Decoding --------------------------------------------------------------------------------------------------------
 

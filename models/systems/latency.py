@@ -12,6 +12,7 @@ import numpy as np
 from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .platform import GpuPlatform
+from .room import Load
 
 __all__ = ["GridLatency", "bracket", "spread_contexts"]
 
@@ -69,17 +70,7 @@ class GridLatency:
         attended = self.model.attended(contexts)
         batch, tokens = len(contexts), int(np.sum(attended))
         if tokens > self.kv_capacity_tokens:
-            capacity = self.system.capacity(self.model, -(-tokens // batch), batch, 1)
-            raise ConfigError(
-                self.system.too_large(
-                    self.model,
-                    -(-tokens // batch),
-                    batch,
-                    1,
-                    capacity,
-                    capacity.weight_bytes_per_device + capacity.kv_bytes_per_device,
-                )
-            )
+            raise ConfigError(self.system.too_large(self.model, Load(-(-tokens // batch), batch)))
         # In whole numbers: the order of the contexts does not matter
         spread = math.sqrt(max(batch * int(np.sum(np.square(attended, dtype=np.int64))) - tokens * tokens, 0)) / tokens
         attention, least = self._between(batch, tokens, spread)

@@ -41,7 +41,8 @@ from .links import LinkTree
 from .platform import GpuPlatform, MicroBatch
 from .reads import move_pj_per_byte, read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
-from .system import GIB, Assumption, Details, StepCost
+from .room import GIB, Load
+from .system import Assumption, Details, StepCost
 from .timeline import Span
 from .units import Group, InterfaceFigures, MeasuredUnit, ProcessingFigures, ReductionFigures, clock_hz, partial_bytes
 
@@ -382,11 +383,7 @@ class TieredPimSystem(GpuPlatform):
         missing = []
         for tier, unit in zip(self.pim.tiers, self.units, strict=True):
             io = FORMATS[unit.config.format].width // 8
-            if model.dtype_bytes != io:
-                raise ConfigError(
-                    f"{self.name}: the unit takes {unit.config.format} ({io} bytes), {model.name} has "
-                    f"{model.dtype} ({model.dtype_bytes} bytes)"
-                )
+            self.check_numbers(model, io, f"the unit takes {unit.config.format} ({io} bytes)")
             # The unit beside a bank is measured with its bank's memory, the unit of an SSD's controller with the default.
             own = tier.layout != "ssd" and tier.memory in set(available()) - {_MEASURED}
             missing += unit.look_up(records, head_dim=model.head_dim, **({"memory": tier.memory} if own else {}))
@@ -459,49 +456,28 @@ class TieredPimSystem(GpuPlatform):
             out.append(TierShape(tier.name, tier.devices_per_gpu, groups, slots))
         return out
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        shapes, size = self.tier_shapes(model), self.share_token_bytes(model)
-        weights = max(self.weight_bytes_per_device(model))
-        tokens = sum(shape.capacity for shape in shapes)
-        last = context + output_tokens - 1
-        return Capacity(
-            weights + tokens * size,
-            weights,
-            batch * int(model.attended(last)) * size,
-            tokens // int(model.attended(context)),
-            tokens // int(model.attended(last)),
-        )
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        return sum(shape.capacity for shape in self.tier_shapes(model))
-
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
         return {shape.name: int(shape.capacity) for shape in self.tier_shapes(model)}
 
-    def too_large(
-        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
-    ) -> str:
-        shapes, size = self.tier_shapes(model), self.share_token_bytes(model)
-        available = self.available_bytes_per_device
-        if capacity.weight_bytes_per_device > available:
-            return (
-                f"{model.name} on {self.name}: the weights alone need {capacity.weight_bytes_per_device} bytes of the "
-                f"{available} that a GPU's tier '{shapes[0].name}' has"
-            )
-        where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
-        tokens = capacity.kv_bytes_per_device // size
-        held = ", ".join(f"{shape.name} {shape.capacity}" for shape in shapes)
-        missing = tokens - sum(shape.capacity for shape in shapes)
+    def kv_capacity_tokens(self, model: ModelShape) -> int:
+        return sum(self.kv_tiers_tokens(model).values())
+
+    def kv_room(self, model: ModelShape) -> int:
+        return self.kv_capacity_tokens(model) * self.share_token_bytes(model)
+
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        held, tokens = self.kv_tiers_tokens(model), capacity.kv_bytes_per_device // self.share_token_bytes(model)
+        missing = tokens - sum(held.values())
         lacks = missing * self.tier_token_bytes(model)[-1]
-        text = (
-            f"{model.name} on {self.name}: batch {batch} at {where} has {tokens} KV tokens, the tiers hold {held}; "
-            f"the last tier '{shapes[-1].name}' lacks {missing} tokens ({lacks / GIB:.1f} GiB on each GPU)"
-        )
-        most = capacity.largest_batch_with_output
         return (
-            f"{text}; the largest batch that fits is {most}"
-            if most
-            else f"{text}; not even one request fits, the longest context that does has {sum(s.capacity for s in shapes)} tokens"
+            f"{load} has {tokens} KV tokens, the tiers hold {', '.join(f'{name} {count}' for name, count in held.items())}; "
+            f"the last tier '{[*held][-1]}' lacks {missing} tokens ({lacks / GIB:.1f} GiB on each GPU)"
+        )
+
+    def lacks_weights(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        return (
+            f"the weights alone need {capacity.weight_bytes_per_device} bytes of the "
+            f"{self.available_bytes_per_device} that a GPU's tier '{self.pim.tiers[0].name}' has"
         )
 
     # One step ----------------------------------------------------------------------------------------------------

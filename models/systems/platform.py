@@ -8,7 +8,7 @@ size, the larger one counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -20,9 +20,10 @@ from ..llm import ModelShape, embedding_operators, head_operators, layer_operato
 from .description import Description
 from .measured import MeasuredGpu
 from .overlap import NearMemory, Parts, feed_forward, interleaved, pipelined
-from .results import Capacity, Cost
+from .results import Cost
 from .roofline import Roofline
-from .system import GIB, Assumption, StepCost, System, largest
+from .room import GIB, Room
+from .system import Assumption, StepCost, System
 
 __all__ = ["GpuPlatform", "MicroBatch"]
 
@@ -63,6 +64,7 @@ class GpuPlatform(System):
     """
 
     not_modelled: ClassVar[tuple[str, ...]] = ("gpu_static_power", "dram_refresh_and_standby", "host")
+    tells_longest = True
     #: Whether the time of attention depends on how contexts are distributed, beyond their mean.
     spread_matters = False
     #: Operators of :meth:`attention` that move data to units and back.
@@ -366,23 +368,6 @@ class GpuPlatform(System):
         on."""
         return []
 
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        """Tokens of all requests together that fit, in whole blocks."""
-        block, many, apart = self.kv_block_tokens(model), 1 << 16, self.kv_room(model)
-        rooms = [
-            self.available_bytes_per_device - weight if apart is None else apart
-            for weight in self.weight_bytes_per_device(model)
-        ]
-        room = [
-            one * many // self.kv_bytes_per_device(model, many, block, layers)
-            for one, layers in zip(rooms, self.stages(model), strict=True)
-        ]
-        return max(min(room), 0) * block
-
-    def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
-        """Tokens that each memory for keys and values holds, if there are several."""
-        return {}
-
     def check_weights(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the weights fit."""
         weight, available = max(self.weight_bytes_per_device(model)), self.available_bytes_per_device
@@ -415,54 +400,14 @@ class GpuPlatform(System):
         memory = self.spec.memory
         return int((memory.stacks_per_gpu * memory.stack_gib - memory.reserved_gib_per_gpu) * GIB)
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
-        token."""
-        stages, weights = self.stages(model), self.weight_bytes_per_device(model)
+    def rooms(self, model: ModelShape) -> list[Room]:
+        weights, stages = self.weight_bytes_per_device(model), self.stages(model)
         available, apart = self.available_bytes_per_device, self.kv_room(model)
         if apart is not None:  # the stage with most weights and the one with most layers need not be the same
-            available = max(weights) + apart if max(weights) <= available else available
-            stages, weights = [max(stages)] * self.pp, [max(weights)] * self.pp
-        last = context + output_tokens - 1
+            weights, stages = [max(weights)], [max(stages)]
+            available = weights[0] + apart if weights[0] <= available else available
 
-        def fits(number: int, tokens: int) -> bool:
-            return all(
-                weight + self.kv_bytes_per_device(model, number, tokens, layers) <= available
-                for weight, layers in zip(weights, stages, strict=True)
-            )
+        def kv(layers: int) -> Callable[[int, int], int]:
+            return lambda batch, tokens: self.kv_bytes_per_device(model, batch, tokens, layers)
 
-        kv = [self.kv_bytes_per_device(model, batch, last, layers) for layers in stages]
-        full = max(range(self.pp), key=lambda s: weights[s] + kv[s])
-        return Capacity(
-            available, weights[full], kv[full], largest(lambda b: fits(b, context)), largest(lambda b: fits(b, last))
-        )
-
-    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        capacity = self.capacity(model, context, batch, output_tokens)
-        need = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device
-        if need > capacity.available_bytes_per_device:
-            raise ConfigError(self.too_large(model, context, batch, output_tokens, capacity, need))
-        return capacity
-
-    def too_large(
-        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
-    ) -> str:
-        """Message about a batch that does not fit and needs ``need`` bytes of a device."""
-        available = capacity.available_bytes_per_device
-        where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
-        text = (
-            f"{model.name} on {self.name}: batch {batch} at {where} needs {need} bytes ({need / GIB:.1f} GiB) on "
-            f"the fullest device, {available} ({available / GIB:.1f} GiB) are available"
-        )
-        if capacity.weight_bytes_per_device > available:
-            return f"{text}; the weights alone need {capacity.weight_bytes_per_device}"
-        most = capacity.largest_batch_with_output
-        if most:
-            return f"{text}; the largest batch that fits is {most}"
-        longest = largest(
-            lambda tokens: all(
-                weight + self.kv_bytes_per_device(model, 1, tokens, layers) <= available
-                for weight, layers in zip(self.weight_bytes_per_device(model), self.stages(model), strict=True)
-            )
-        )
-        return f"{text}; not even one request fits, the longest context that does has {longest} tokens"
+        return [Room(available, held, kv(layers)) for held, layers in zip(weights, stages, strict=True)]

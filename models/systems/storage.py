@@ -25,7 +25,8 @@ from .measured import MeasuredGpu
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost
 from .roofline import Roofline
-from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
+from .room import GIB, Load, Room
+from .system import Assumption, Details, Served, StepCost
 
 __all__ = ["GPU", "LayerCost", "StorageOffloadSystem", "StoragePlatform", "StorageServed"]
 
@@ -69,6 +70,7 @@ class StoragePlatform(GpuPlatform):
     """
 
     not_modelled = (*GpuPlatform.not_modelled, "drives")
+    tells_longest = False
     #: Links that every drive has.
     parts: ClassVar[tuple[str, ...]] = ("flash",)
 
@@ -137,32 +139,21 @@ class StoragePlatform(GpuPlatform):
         """Bytes of keys and values of ``batch`` requests on the drives."""
         return batch * int(model.attended(tokens)) * model.kv_bytes_per_token
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+    def rooms(self, model: ModelShape) -> list[Room]:
         """All drives together. Requests count as if the drives held all of their keys and values."""
         weights = model.weight_bytes if self.weights_at(model) == "drives" else 0
-        there, last = len(self.drives) * self.drive_bytes, context + output_tokens - 1
+        there = len(self.drives) * self.drive_bytes
+        return [Room(there, weights, lambda batch, tokens: self.kv_on_drives(model, batch, tokens))]
 
-        def most(tokens: int) -> int:
-            return max(there - weights, 0) // (int(model.attended(tokens)) * model.kv_bytes_per_token)
-
-        return Capacity(there, weights, self.kv_on_drives(model, batch, last), most(context), most(last))
-
-    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        capacity = self.capacity(model, context, batch, output_tokens)
-        if batch > capacity.largest_batch_with_output:
-            there, most = capacity.available_bytes_per_device, capacity.largest_batch_with_output
-            need = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device
-            raise ConfigError(
-                f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} needs {need} bytes "
-                f"({need / GIB:.1f} GiB), {len(self.drives)} drives have {there} ({there / GIB:.1f} GiB); "
-                + (f"the largest batch that fits is {most}" if most else "not even one request fits")
-            )
-        return capacity
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        capacity = self.capacity(model, 1, 1, 1)
-        room = capacity.available_bytes_per_device - capacity.weight_bytes_per_device
-        return room // model.kv_bytes_per_token // BLOCK_TOKENS * BLOCK_TOKENS
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        need, there = (
+            capacity.weight_bytes_per_device + capacity.kv_bytes_per_device,
+            capacity.available_bytes_per_device,
+        )
+        return (
+            f"batch {load.batch} at context {load.last} needs {need} bytes ({need / GIB:.1f} GiB), "
+            f"{len(self.drives)} drives have {there} ({there / GIB:.1f} GiB)"
+        )
 
     @property
     def steady_w(self) -> dict[str, float]:
@@ -431,14 +422,13 @@ class StorageOffloadSystem(StoragePlatform):
         }
 
 
-class StorageServed:
+class StorageServed(Served):
     """An instance for the serving engine. A step takes the time of as many requests of the mean context."""
 
+    system: StoragePlatform
+
     def __init__(self, system: StoragePlatform, model: ModelShape) -> None:
-        self.system, self.model, self.name = system, model, system.name
-        self.kv_window = model.sliding_window
-        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
-        self.parallelism = {"tensor": 1, "pipeline": 1}
+        super().__init__(system, model)
         self._steps: dict[tuple[int, int], float] = {}
 
     def decode_seconds(self, contexts: np.ndarray) -> float:
