@@ -454,8 +454,7 @@ class CentSystem(System):
     def _point(self, model: ModelShape, tokens: int) -> Point:
         if self.selected is None or self.selected.room != tokens:
             return self._point_of(model, tokens, None)
-        if len(self.selected.slots) != model.layers:
-            raise ConfigError(f"selections are of {len(self.selected.slots)} layers, {model.name} has {model.layers}")
+        self.selected.check(model)
         points = [self._point_of(model, tokens, layer) for layer in range(model.layers)]
         means = {
             one.name: float(np.mean([getattr(point, one.name) for point in points]))

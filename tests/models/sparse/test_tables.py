@@ -12,7 +12,7 @@ from bankside.models.program.selected import fetch, runs
 from bankside.models.sparse import make_method
 from bankside.models.sparse.source import Synthetic
 from bankside.models.systems import load_system
-from bankside.models.systems.pam import Node
+from bankside.models.systems.tiered.node import Node
 from tests.models.systems.test_pam import Records
 
 OPT = load_model("opt-175b")
