@@ -61,6 +61,7 @@ from ..memory.standby import StandbyFrontEnd, StandbyTiming
 from ..program import Program
 from ..program.nodes import Command, Loop, Node
 from .description import Description
+from .memo import kept
 from .results import Capacity, MissingRecord, RecordSource
 from .room import GIB, Load, Room
 from .system import Assumption, Details, Served, StepCost, System
@@ -428,11 +429,7 @@ class CentSystem(System):
         """A token that attends to ``tokens`` tokens. :meth:`prepare` comes first, but not under quirks."""
         tokens = int(model.attended(tokens))
         key = (model, tokens, self.selected)
-        if key not in self._points:
-            if len(self._points) > 1 << 17:
-                self._points.clear()
-            self._points[key] = self._point(model, tokens)
-        return self._points[key]
+        return kept(self._points, key, lambda: self._point(model, tokens), 1 << 17)
 
     def _timed(self, program: Program) -> StandbyTiming:
         return self.front_end.time(program)

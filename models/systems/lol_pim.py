@@ -36,6 +36,7 @@ from ..lolpim.peak import NODE_UNITS, utilisation
 from ..lolpim.timing import ModuleTimer, Timed, module_timer
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
+from .memo import kept
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .room import GIB, Load, Room
@@ -221,11 +222,7 @@ class AttentionUnit:
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         """Attention of one layer for ``requests`` requests with ``heads`` key/value heads each on a module."""
         key = (model, requests, heads, group, int(tokens))
-        if key not in self._known:
-            if len(self._known) > 1 << 14:
-                self._known.clear()
-            self._known[key] = self._attention(*key)
-        return self._known[key]
+        return kept(self._known, key, lambda: self._attention(*key), 1 << 14)
 
     def _attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         channels = self.module.channels
@@ -630,12 +627,11 @@ class LolPimSystem(System):
         return self._slowest[model, vectors]
 
     def layer_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
-        key = (model, vectors, tokens)
-        if key not in self._seconds:
-            if len(self._seconds) > 1 << 16:
-                self._seconds.clear()
-            self._seconds[key] = sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
-        return self._seconds[key]
+        return kept(
+            self._seconds,
+            (model, vectors, tokens),
+            lambda: sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values()),
+        )
 
     def stage_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
         """Seconds of the slowest stage with a micro-batch of requests of equal context."""
@@ -688,12 +684,7 @@ class LolPimSystem(System):
 
     def _size(self, model: ModelShape, batch: int, tokens: int) -> int:
         """Size of micro-batches, as :meth:`choose` has it."""
-        key = (model, batch, tokens)
-        if key not in self._chosen:
-            if len(self._chosen) > 1 << 16:
-                self._chosen.clear()
-            self._chosen[key] = self.choose(model, batch, tokens)[1]
-        return self._chosen[key]
+        return kept(self._chosen, (model, batch, tokens), lambda: self.choose(model, batch, tokens)[1])
 
     def _steps(self, model: ModelShape, attended: np.ndarray, size: int) -> np.ndarray:
         """Seconds of decode steps with micro-batches of ``size``; a row has the tokens that requests attend to in a
@@ -1021,11 +1012,12 @@ class HybridServed(GpuServed):
 
     def _at(self, micro: int, tokens: int) -> float:
         """Seconds of one layer's attention for ``micro`` requests of this context."""
-        key = (micro, tokens)
-        if key not in self._known:
+
+        def seconds() -> float:
             costs = self.system.attention(self.model, MicroBatch(micro, micro * self.pp), np.array([max(tokens, 1)]))
-            self._known[key] = sum(float(np.max(cost.time_s)) for cost in costs.values())
-        return self._known[key]
+            return sum(float(np.max(cost.time_s)) for cost in costs.values())
+
+        return kept(self._known, (micro, tokens), seconds)
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
         grid = self._grid(contexts, steps)

@@ -22,6 +22,7 @@ from ..pam.placement import TierShape
 from ..pam.sparsity import Locality, SparsitySource, fit
 from .description import Description
 from .gpu_serving import GridServed
+from .memo import kept
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .room import GIB, Load
@@ -175,14 +176,10 @@ class TieredPimSystem(GpuPlatform):
         key = (model.name, batch, context)
         if self.selected is not None and (batch, context) == (1, self.selected.room):
             return selected_step(self, model, self.selected)
-        if key not in self._steps:
-            if len(self._steps) > 4096:
-                self._steps.clear()
-            # The state is settled before the step: a full node has no room for the tokens of two steps.
-            room = self.kv_capacity_tokens(model) - batch * int(model.attended(context))
-            before = max(context - 1, 1) if room < 2 * batch else context
-            self._steps[key] = self.measure(model, np.full(batch, before, np.int64))
-        return self._steps[key]
+        # The state is settled before the step: a full node has no room for the tokens of two steps.
+        room = self.kv_capacity_tokens(model) - batch * int(model.attended(context))
+        before = max(context - 1, 1) if room < 2 * batch else context
+        return kept(self._steps, key, lambda: self.measure(model, np.full(batch, before, np.int64)), 4096)
 
     def attention(self, model: ModelShape, micro: MicroBatch, contexts: np.ndarray) -> dict[str, Cost]:
         batch, whole = micro.size, micro.whole

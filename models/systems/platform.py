@@ -19,6 +19,7 @@ from ...constraints.systems import GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
 from .measured import MeasuredGpu
+from .memo import kept
 from .overlap import NearMemory, Parts, feed_forward, interleaved, pipelined
 from .results import Cost
 from .roofline import Roofline
@@ -270,8 +271,7 @@ class GpuPlatform(System):
                 continue
             if op.name in PROJECTIONS:
                 projections[op.name] = op.flops
-            cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
-            out[op.name] = cost.scaled(1, self.tp)
+            out[op.name] = self.roofline.of(op, self.tp).scaled(1, self.tp)
             if self.near_memory is not None and op.kind == "gemm" and op.name not in PROJECTIONS:
                 out[op.name] = feed_forward(
                     out[op.name],
@@ -334,14 +334,12 @@ class GpuPlatform(System):
     def linear_seconds(self, model: ModelShape, batch: int) -> np.ndarray:
         """Seconds of each stage without attention, for the largest micro-batch of ``batch`` requests."""
         key = (model.name, -(-batch // min(self.pp, batch)))
-        if key not in self._linear:
-            if len(self._linear) > 1 << 16:
-                self._linear.clear()
+
+        def made() -> np.ndarray:
             stages = self.stage_costs(model, self.micro_batches(batch)[0], np.array([1], np.int64), attention=False)
-            self._linear[key] = np.array(
-                [sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages]
-            )
-        return self._linear[key]
+            return np.array([sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages])
+
+        return kept(self._linear, key, made)
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
         """Seconds of one layer's attention for the largest micro-batch of requests with these contexts. Operators that

@@ -22,6 +22,7 @@ from ..llm import ModelShape, embedding_operators, head_operators, layer_operato
 from .description import Description
 from .links import HOST, LinkTree, Transfer, by_name
 from .measured import MeasuredGpu
+from .memo import kept
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost
 from .roofline import Roofline
@@ -245,10 +246,8 @@ class StoragePlatform(GpuPlatform):
         def spent(ops: list[Any]) -> float:
             return sum(float(self.sequences.operator(op).time_s) for op in ops)
 
-        linear = spent([op for op in layer_operators(model, total, 1) if op.kind != "attention"])
-        attention = self.sequences.prompt_attention(
-            model.heads, model.kv_heads, model.head_dim, model.dtype_bytes, tokens, past, model.sliding_window
-        )
+        linear = self.sequences.linear_seconds(model, 1, total)
+        attention = float(self.sequences.prompt(model, 1, tokens, past).time_s)
         moved = self.transfer_seconds(
             [
                 *self.weight_transfers(model),
@@ -434,11 +433,8 @@ class StorageServed(Served):
     def decode_seconds(self, contexts: np.ndarray) -> float:
         mean = max(math.floor(float(np.mean(np.asarray(self.model.attended(contexts)))) + 0.5), 1)
         key = (len(contexts), mean)
-        if key not in self._steps:
-            if len(self._steps) > 1 << 16:
-                self._steps.clear()
-            self._steps[key] = float(self.system.decode_step(self.model, len(contexts), np.array([mean])).total_s[0])
-        return self._steps[key]
+        step = self.system.decode_step
+        return kept(self._steps, key, lambda: float(step(self.model, len(contexts), np.array([mean])).total_s[0]))
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
         return self.system.prompt_seconds(self.model, np.asarray(tokens), np.asarray(past))

@@ -16,18 +16,7 @@ __all__ = ["Migration"]
 
 
 class Migration:
-    """Time and energy of a share's swaps.
-
-    Parameters
-    ----------
-    hardware
-        With its measurements.
-    share
-    shapes
-        Groups of each tier.
-    dram_pj_per_byte : :class:`float`
-        Energy of a byte of the GPU's memory.
-    """
+    """Time and energy of a share's swaps. A byte of the GPU's memory takes ``dram_pj_per_byte``."""
 
     def __init__(self, hardware: Hardware, share: Share, shapes: Sequence[TierShape], dram_pj_per_byte: float) -> None:
         self.hardware, self.share, self.shapes = hardware, share, shapes
@@ -66,16 +55,8 @@ class Migration:
         }
 
     def limits(self, step_s: float, busy_s: Mapping[str, float]) -> dict[str, int]:
-        """Number of swaps of each pair for which a step has time. Both tiers read and write tokens while they do not
-        attend.
-
-        Parameters
-        ----------
-        step_s
-            Seconds of the step.
-        busy_s
-            Seconds of the step in which each tier attends.
-        """
+        """Number of swaps of each pair for which a step of ``step_s`` seconds has time. Both tiers read and write tokens
+        while they do not attend; each attends for its ``busy_s`` seconds."""
         spare = {name: step_s - busy for name, busy in busy_s.items()}
         each = {tier.name: seconds for tier, seconds in zip(self.hardware.tiers, self.swap_s, strict=True)}
         out = {}

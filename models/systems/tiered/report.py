@@ -21,15 +21,7 @@ TOKEN_ENTRY_BYTES = 11
 
 
 class Report:
-    """Results of one step on a share's hardware.
-
-    Parameters
-    ----------
-    hardware
-        With its measurements.
-    share
-    step
-    """
+    """Results of one step on a share's hardware."""
 
     def __init__(self, hardware: Hardware, share: Share, step: Step) -> None:
         self.hardware, self.share, self.step = hardware, share, step

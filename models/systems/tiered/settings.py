@@ -15,14 +15,7 @@ __all__ = ["ratios", "source"]
 
 
 def source(system: str, chosen: Sparsity, place: Callable[[str], Path]) -> SparsitySource:
-    """A fresh source of activations.
-
-    Parameters
-    ----------
-    system : :class:`str`
-        Name of the system, for messages.
-    place
-        Gives the path of a file that stands beside the system's.
+    """A fresh source of activations. ``place`` gives the path of a file that stands beside the system's.
 
     Raises
     ------

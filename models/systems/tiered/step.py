@@ -224,13 +224,10 @@ def added(parts: Iterable[Mapping[str, float]]) -> dict[str, float]:
 
 
 class LayerTimer:
-    """Times of one layer's attention for a share.
+    """Times of one layer's attention for a share, on hardware with its measurements.
 
     Parameters
     ----------
-    hardware
-        With its measurements.
-    share
     roofline
         The GPU, which does the softmax where the tiers have none.
     refresh : :class:`bool`
