@@ -653,8 +653,8 @@ class CentSystem(System):
         return rows * used * BANKS * ROW * LANES // LANES * 2
 
     def rooms(self, model: ModelShape) -> list[Room]:
-        held = [self._bytes(model, rows) for rows in (self.rows, self.weight_rows(model))]
-        return [Room(*held, lambda batch, tokens: self._bytes(model, batch * self.kv_rows(model, tokens)))]
+        whole, weights = (self._bytes(model, rows) for rows in (self.rows, self.weight_rows(model)))
+        return [Room(whole, weights, lambda batch, tokens: self._bytes(model, batch * self.kv_rows(model, tokens)))]
 
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
         """As of any system; the authors' simulator checks nothing."""

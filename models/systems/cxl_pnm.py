@@ -79,7 +79,7 @@ class CxlPnmSystem(GpuSystem):
         self.description = description
         self.part_gb = round(self.available_bytes_per_device / GIB)
 
-    def parts(self, count: int) -> dict[str, int]:
+    def several(self, count: int) -> dict[str, int]:
         return {"device.count": count, "parallelism.tensor": count}
 
     def assumptions(self) -> dict[str, Assumption]:

@@ -33,7 +33,7 @@ class GpuSystem(GpuPlatform):
     #: A GPU with HBM has 80 GB, and comparisons count 64 GB of them.
     part_gb = 64
 
-    def parts(self, count: int) -> dict[str, int]:
+    def several(self, count: int) -> dict[str, int]:
         return {"gpu.count": count, "parallelism.tensor": count}
 
     def compare_runs(

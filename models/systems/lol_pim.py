@@ -390,7 +390,7 @@ class LolPimSystem(System):
     def devices(self) -> int:
         return self.modules
 
-    def parts(self, count: int) -> dict[str, int]:
+    def several(self, count: int) -> dict[str, int]:
         """Nodes."""
         return {"node.nodes": count, "parallelism.tensor": count * self.spec.node.modules}
 
@@ -891,7 +891,7 @@ class LolPimHybridSystem(GpuPlatform):
             raise ConfigError(f"{name}: {modules} modules can't be shared out evenly to {base.gpu.count} GPUs")
         self.modules_per_gpu = modules // base.gpu.count
 
-    def parts(self, count: int) -> dict[str, int]:
+    def several(self, count: int) -> dict[str, int]:
         """A node of 64 GB and a GPU each."""
         return {"node.nodes": count, "gpu.count": count, "parallelism.tensor": count}
 

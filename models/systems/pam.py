@@ -19,7 +19,7 @@ from ...constraints.core.records import Record
 from ...constraints.systems import TieredSystemSpec
 from ..llm import ModelShape
 from ..pam.placement import TierShape
-from ..pam.sparsity import Locality, SparsitySource, fit
+from ..pam.sparsity import DenseSource, Locality, SparsitySource, fit
 from .description import Description
 from .gpu_serving import GridServed
 from .memo import kept
@@ -72,10 +72,6 @@ class TieredPimSystem(GpuPlatform):
         model."""
         return settings.ratios(self.name, self.pim.scheduling, model.name)
 
-    def node(self, model: ModelShape, contexts: np.ndarray, growth: int = 8) -> Node:
-        """The state of a batch whose requests have ``contexts`` tokens, with room for ``growth`` steps."""
-        return Node(self, model, contexts, growth)
-
     def calibrate(
         self,
         model: ModelShape,
@@ -124,6 +120,23 @@ class TieredPimSystem(GpuPlatform):
         """Times of moves between tiers."""
         return Migration(self.hardware, self.share(model), self.tier_shapes(model), self.spec.energy.dram_pj_per_byte)
 
+    def node(
+        self, model: ModelShape, contexts: np.ndarray, growth: int = 8, source: SparsitySource | None = None
+    ) -> Node:
+        """The state of a batch whose requests have ``contexts`` tokens, with room for ``growth`` steps. ``source`` stands
+        in place of the file's."""
+        return Node(
+            self.pim,
+            self.timer(model),
+            self.migration(model),
+            source or self.source(),
+            contexts,
+            growth=growth,
+            micro_batches=self.pp,
+            ratios=self.ratios(model) if self.pim.features.kv_scheduling else None,
+            step_s=lambda batch, layer_s: self.step_s(model, batch, layer_s),
+        )
+
     def tier_shapes(self, model: ModelShape) -> list[TierShape]:
         """Groups of each tier and the tokens that they hold, equal for every GPU. HBM counts without the weights."""
         used = max(self.weight_bytes_per_device(model)) + int(self.spec.memory.reserved_gib_per_gpu * GIB)
@@ -162,7 +175,7 @@ class TieredPimSystem(GpuPlatform):
 
     def measure(self, model: ModelShape, contexts: np.ndarray, steps: int = 2) -> Step:
         """The last of ``steps`` steps from a settled state."""
-        node = Node(self, model, contexts, steps)
+        node = self.node(model, contexts, steps)
         node.settle()
         for _ in range(steps - 1):
             node.step()
@@ -175,7 +188,8 @@ class TieredPimSystem(GpuPlatform):
         """
         key = (model.name, batch, context)
         if self.selected is not None and (batch, context) == (1, self.selected.room):
-            return selected_step(self, model, self.selected)
+            node = self.node(model, np.array([context]), source=DenseSource())
+            return selected_step(node, self.selected)
         # The state is settled before the step: a full node has no room for the tokens of two steps.
         room = self.kv_capacity_tokens(model) - batch * int(model.attended(context))
         before = max(context - 1, 1) if room < 2 * batch else context

@@ -297,9 +297,9 @@ class System(ABC):
         count, rest = divmod(gigabytes, self.part_gb or gigabytes + 1)
         if rest or not count:
             raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed({**self.parts(count), "parallelism.pipeline": 1})
+        return self.changed({**self.several(count), "parallelism.pipeline": 1})
 
-    def parts(self, count: int) -> dict[str, int]:
+    def several(self, count: int) -> dict[str, int]:
         """Changes that make a system of so many parts, tensor parallelism included."""
         return {}
 

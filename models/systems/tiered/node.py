@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from ...llm import ModelShape
+from ....constraints.systems import TieredSystemSpec
 from ...pam.placement import KvTable, Moves
-from ...pam.sparsity import Activation, DenseSource, SparsitySource
-from .step import LayerTimes, TierTimes
+from ...pam.sparsity import Activation, SparsitySource
+from .moves import Migration
+from .step import LayerTimer, LayerTimes, TierTimes
 
 if TYPE_CHECKING:
     from ...sparse.recorded import StepSelection
-    from ..pam import TieredPimSystem
 
 __all__ = ["Node", "Step", "selected_step"]
 
@@ -46,32 +46,46 @@ class Node:
 
     Parameters
     ----------
-    system, model
+    spec
+        The system's file.
+    timer, migration
+        Times of a layer's attention and of moves.
+    source
+        What chooses the active tokens.
     contexts : integer array
         Tokens of each request before the first step, at least 1.
     growth : :class:`int`
         Steps for whose tokens there must be room.
-    source
-        What chooses the active tokens; by default as the system's file says.
+    micro_batches : :class:`int`
+        Micro-batches of a step, one for each stage.
+    ratios : pair of :class:`float`, or None
+        Target of the scheduler; None if nothing moves.
+    step_s : callable
+        Seconds of a step of so many requests whose attention takes so many seconds a layer.
     """
 
     def __init__(
         self,
-        system: TieredPimSystem,
-        model: ModelShape,
+        spec: TieredSystemSpec,
+        timer: LayerTimer,
+        migration: Migration,
+        source: SparsitySource,
         contexts: np.ndarray,
-        growth: int = 8,
-        source: SparsitySource | None = None,
+        *,
+        growth: int,
+        micro_batches: int,
+        ratios: tuple[float, float] | None,
+        step_s: Callable[[int, float], float],
     ) -> None:
-        self.system, self.model = system, model
-        place, features = system.pim.placement, system.pim.features
+        self.spec, self.timer, self.migration, self.source = spec, timer, migration, source
+        self.micro_batches, self.ratios, self.step_s = micro_batches, ratios, step_s
+        place, model = spec.placement, timer.share.model
         self.table = KvTable(
-            system.tier_shapes(model),
+            list(migration.shapes),
             window=place.window,
             run_tokens=place.run_tokens,
-            mapping="activation" if features.kv_mapping else place.unmapped,
+            mapping="activation" if spec.features.kv_mapping else place.unmapped,
         )
-        self.source = source or system.source()
         attended = np.asarray(model.attended(np.asarray(contexts, np.int64)), np.int64)
         # New tokens find room in the first tier, as they would with requests that come and go.
         first = self.table.tiers[0].capacity
@@ -83,9 +97,8 @@ class Node:
     def settle(self) -> None:
         """Move tokens until Algorithm 2 has nothing left to do. Many steps with their limited budget would reach the
         same state."""
-        if self.system.pim.features.kv_scheduling and self.source.weighs:
-            x, y = self.system.ratios(self.model)
-            self.table.schedule(x, y, self.table.tokens)
+        if self.ratios is not None and self.source.weighs:
+            self.table.schedule(*self.ratios, self.table.tokens)
 
     def step(self) -> Step:
         """One decode step: activation, importance, attention in every tier, moves, the new tokens."""
@@ -98,21 +111,20 @@ class Node:
         moves = {pair: len(made) for pair, made in self._schedule(timed).items()}
         if np.all(table.length[self.requests] < table.room[self.requests]):
             self.source.appended(table, table.append(self.requests))
-        migration = self.system.migration(self.model)
-        migration_s, migration_pj = migration.transfer(moves)
+        migration_s, migration_pj = self.migration.transfer(moves)
         return Step(
             **vars(timed),
             moves=moves,
             migration_s=migration_s,
             migration_pj=migration_pj,
-            moving_s=migration.occupied(moves),
+            moving_s=self.migration.occupied(moves),
             active=active,
             tokens=table.used(),
         )
 
     def timed(self, active: np.ndarray) -> LayerTimes:
         """Times of a layer whose active tokens are at these places of the block table."""
-        return self.system.timer(self.model).time(self.table, active, self.requests, self.system.pp)
+        return self.timer.time(self.table, active, self.requests, self.micro_batches)
 
     def time_only(self) -> dict[str, TierTimes]:
         """Times of the tiers for the next activation; nothing moves."""
@@ -120,30 +132,28 @@ class Node:
 
     def _schedule(self, timed: LayerTimes) -> dict[str, Moves]:
         """Move tokens as far as the step has time."""
-        system, table = self.system, self.table
-        if not system.pim.features.kv_scheduling:
+        if self.ratios is None:
             return {}
-        x, y = system.ratios(self.model)
-        budget = int(system.pim.scheduling.budget_percent / 100 * table.tokens)
-        busy = {name: system.busy_s(self.model, tier) for name, tier in timed.tiers.items()}
-        step_s = system.step_s(self.model, len(self.requests), timed.layer_s)
-        return table.schedule(x, y, budget, system.migration(self.model).limits(step_s, busy))
+        layers, tokens = self.timer.share.layers, self.table.tokens
+        busy = {name: tier.local_s * layers * self.micro_batches for name, tier in timed.tiers.items()}
+        limits = self.migration.limits(self.step_s(len(self.requests), timed.layer_s), busy)
+        return self.table.schedule(*self.ratios, int(self.spec.scheduling.budget_percent / 100 * tokens), limits)
 
     def _score(self, activation: Activation) -> None:
         """Equation 7: importance = lambda score + (1 - lambda) importance before."""
         if not self.source.weighs:
             return
-        decay = np.float32(self.system.pim.scheduling.decay)
+        decay = np.float32(self.spec.scheduling.decay)
         importance = self.table.importance[: self.table.size]
         importance *= 1 - decay
         importance[activation.active] += decay if activation.scores is None else decay * activation.scores
 
 
-def selected_step(system: TieredPimSystem, model: ModelShape, selected: StepSelection) -> Step:
-    """A step in which each head of K and V reads the slots of its queries. Times are means over heads and layers; tiers
-    are the slowest head's. Slots are the tokens of the block table in its order, and nothing moves."""
+def selected_step(node: Node, selected: StepSelection) -> Step:
+    """A step of one request in which each head of K and V reads the slots of its queries. Times are means over heads and
+    layers; tiers are the slowest head's. Slots are the tokens of the block table in its order, and nothing moves."""
+    model = node.timer.share.model
     selected.check(model)
-    node = Node(system, model, np.array([selected.room]), source=DenseSource())
     table, first = node.table, int(node.table.start[node.requests[0]])
     places = [
         first + np.unique(np.concatenate(layer[head : head + model.group]))
@@ -168,7 +178,7 @@ def selected_step(system: TieredPimSystem, model: ModelShape, selected: StepSele
         },
         moves={},
         migration_s=0.0,
-        moving_s=system.migration(model).occupied({}),
+        moving_s=node.migration.occupied({}),
         migration_pj=0.0,
         active=active.round().astype(int).tolist(),
         tokens=table.used(),

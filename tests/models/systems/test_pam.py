@@ -29,7 +29,6 @@ from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import GridLatency, spread_contexts
 from bankside.models.systems.reads import move_pj_per_byte, read_pj
-from bankside.models.systems.tiered.node import Node
 from bankside.models.systems.units import ProcessingFigures
 from tests.made_up import SIM, SYNTHESIS
 
@@ -507,7 +506,7 @@ def test_moves_fit_beside_a_step():
     read, write = 19 + 7 * 4 + 8 + 19, 19 + 7 * 4 + 6 + 2 + 21 + 19
     assert hbm == pytest.approx(2 * 80 * (read + write) * 0.769e-9 / 1280, rel=0.05)
     assert ssd == pytest.approx(40 * (7.5e-6 + 200e-6 / 4 / 16) / 8, rel=1e-6)
-    node = Node(system, OPT, np.full(256, 2048), 3)
+    node = system.node(OPT, np.full(256, 2048), 3)
     node.settle()
     step = node.step()
     assert 0 < step.moves["ssd-ddr"] < 1000
@@ -813,7 +812,7 @@ def test_speed_and_memory_of_a_large_step(least_s):
     the arrays of six million tokens take less than a tenth of a gigabyte."""
     system = load_system("pam")
     system.prepare(LLAMA, Records(), False)
-    node = Node(system, LLAMA, np.full(8192, 738))
+    node = system.node(LLAMA, np.full(8192, 738))
     node.settle()
     node.step()
     steps = []
