@@ -441,7 +441,7 @@ class System(ABC):
         return f"{text}; not even one request fits{longest if self.tells_longest else ''}"
 
     def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
-        """What a batch needs, and what is there."""
+        """The memory that a batch needs, and the memory of the device."""
         available = capacity.available_bytes_per_device
         need = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device
         return (

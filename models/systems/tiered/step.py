@@ -134,7 +134,7 @@ class _TierStep:
         return self.tier.unit.figures.drain_s(self.tier.unit.config)
 
     def reads_s(self) -> tuple[float, float]:
-        """Seconds of the units with K and with V. A page of flash has both: their time counts once, as that of K."""
+        """Seconds of the units with K and with V. A page of flash has both, and the time with K is of both."""
         tier, unit, share, work = self.tier, self.tier.unit, self.share, self.work
         dim, devices = share.model.head_dim, tier.spec.devices_per_gpu
         if self.spec.rate == "paper":
