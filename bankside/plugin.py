@@ -41,6 +41,8 @@ if TYPE_CHECKING:
     from bankside.models.systems import Details as Details
     from bankside.models.systems import MissingRecord as MissingRecord
     from bankside.models.systems import Option as Option
+    from bankside.models.systems import Room as Room
+    from bankside.models.systems import Served as Served
     from bankside.models.systems import StepCost as StepCost
     from bankside.models.systems import System as System
     from bankside.models.systems.units import MeasuredUnit as MeasuredUnit
@@ -55,7 +57,7 @@ _PLACES = {
     "gen.blocks.ports": "members",
     "models.llm.roles": "EnergyRole Role",
     "models.papers.package": "PaperPackage",
-    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord Option StepCost System",
+    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord Option Room Served StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
@@ -77,7 +79,9 @@ __all__ = [
     "Part",
     "Port",
     "Role",
+    "Room",
     "Row",
+    "Served",
     "SimResult",
     "StepCost",
     "Stimulus",

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...constraints.core.errors import ConfigError
+from ..llm import ModelShape
 from ..numerics.sums import Lists
 from ..program.selected import Placement, runs
 from .methods import Method
@@ -26,6 +28,11 @@ class StepSelection:
 
     slots: tuple[tuple[np.ndarray, ...], ...]
     room: int
+
+    def check(self, model: ModelShape) -> None:
+        """Raise :exc:`ConfigError` unless there are selections of each layer of the model."""
+        if len(self.slots) != model.layers:
+            raise ConfigError(f"selections are of {len(self.slots)} layers, {model.name} has {model.layers}")
 
     def runs(self, layer: int, unit: int) -> list[tuple[np.ndarray, np.ndarray]]:
         """Runs of access units of ``unit`` slots, for each query of a layer."""

@@ -14,7 +14,8 @@ from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from .registry import kind_of, kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
-from .system import Assumption, Bound, Details, Option, StepCost, System
+from .room import Room
+from .system import Assumption, Bound, Details, Option, Served, StepCost, System
 
 if TYPE_CHECKING:
     from .units import MeasuredUnit
@@ -31,6 +32,8 @@ __all__ = [
     "MissingRecord",
     "Option",
     "RecordSource",
+    "Room",
+    "Served",
     "StepCost",
     "System",
     "evaluate",

@@ -28,7 +28,8 @@ from .overlap import NearMemory
 from .platform import GpuPlatform, MicroBatch
 from .reads import access_pj
 from .results import Cost
-from .system import GIB, Assumption, Details, Option, StepCost
+from .room import GIB
+from .system import Assumption, Details, Option, StepCost
 
 __all__ = ["AttAccSystem", "LayerWork", "Selected", "work_values"]
 

@@ -391,9 +391,7 @@ def _prompt(system: GpuPlatform, model: ModelShape, run: Run) -> dict[str, float
     for op in layer_operators(model, run.batch * tokens, 1, system.tp):
         if op.kind != "attention":
             flops += op.flops
-            costs.append(
-                (op.name, roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else roofline.operator(op))
-            )
+            costs.append((op.name, roofline.of(op, system.tp)))
     costs += roofline.attention(score, context, run.batch).items()
     out = dict.fromkeys(_PROMPT, 0.0)
     columns = {

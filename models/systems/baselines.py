@@ -20,8 +20,9 @@ from .description import Description
 from .gpu_serving import GpuServed
 from .links import LinkTree, Transfer
 from .platform import GpuPlatform, MicroBatch
-from .results import Capacity, Cost
-from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
+from .results import Cost
+from .room import GIB, Load
+from .system import Assumption, Details, StepCost
 
 __all__ = ["OffloadSystem"]
 
@@ -61,20 +62,15 @@ class OffloadSystem(GpuPlatform):
         own, *others = self.kv_tiers(model)
         return [int(held) // size for held in np.cumsum([0 if self.offload.keeps == "nothing" else own, *others])[:-1]]
 
-    def too_large(
-        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
-    ) -> str:
-        text = super().too_large(model, context, batch, output_tokens, capacity, need)
+    def too_large(self, model: ModelShape, load: Load) -> str:
+        capacity = self.capacity(model, load.context, load.batch, load.output_tokens)
         tiers, rooms = ["hbm", *(tier.name for tier in self.offload.tiers)], self.kv_tiers(model)
         if self.offload.keeps == "nothing":
             tiers, rooms = tiers[1:], rooms[1:]
         held = ", ".join(f"{name} {count / GIB:.1f} GiB" for name, count in zip(tiers, rooms, strict=True))
-        missing = need - capacity.available_bytes_per_device
+        missing = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device - capacity.available_bytes_per_device
+        text = super().too_large(model, load)
         return f"{text}; a GPU's tiers hold {held} of KV, '{tiers[-1]}' lacks {missing / GIB:.1f} GiB"
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        token = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))
-        return self.kv_room(model) // token // BLOCK_TOKENS * BLOCK_TOKENS
 
     def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
         token = self.kv_bytes_per_device(model, 1, 1, max(self.stages(model)))

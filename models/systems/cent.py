@@ -63,8 +63,10 @@ from ..program import Program
 from ..program.nodes import Command, Loop, Node
 from .cent_keys import CentKeys
 from .description import Description
+from .memo import kept
 from .results import Capacity, MissingRecord, RecordSource
-from .system import GIB, Assumption, Details, Option, StepCost, System, largest
+from .room import GIB, Load, Room
+from .system import Assumption, Details, Option, Served, StepCost, System
 from .units import CoreFigures, MeasuredUnit, PnmFigures, PortFigures
 
 __all__ = ["RULES", "CentSystem", "Point", "Rules"]
@@ -350,15 +352,7 @@ class CentSystem(System):
         return [one for k, one in enumerate(out) if (one.tp, one.pp) not in {(o.tp, o.pp) for o in out[:k]}]
 
     def count(self, model: ModelShape) -> int:
-        """Stages of the pipeline."""
         return self._stages or model.layers
-
-    def stages(self, model: ModelShape) -> list[int]:
-        count = self.count(model)
-        if count > model.layers:
-            raise ConfigError(f"pipeline parallelism of {count} exceeds the model's {model.layers} layers")
-        whole, rest = divmod(model.layers, count)
-        return [whole + (stage < rest) for stage in range(count)]
 
     def whole_devices(self, model: ModelShape) -> bool:
         """Whether a block has all channels of its devices and shares its matrices with them."""
@@ -374,11 +368,7 @@ class CentSystem(System):
         return math.ceil(self.count(model) / self.stages_per_device(model))
 
     def check_tensor(self, model: ModelShape) -> None:
-        if model.dtype_bytes != 2:
-            raise ConfigError(
-                f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
-                f"({model.dtype_bytes} bytes)"
-            )
+        self.check_numbers(model, 2)
         if self.tp > self.devices:
             raise ConfigError(f"{self.name}: {self.tp} devices share a block, there are {self.devices}")
 
@@ -455,11 +445,7 @@ class CentSystem(System):
         """A token that attends to ``tokens`` tokens. :meth:`prepare` comes first, but not under quirks."""
         tokens = int(model.attended(tokens))
         key = (model, tokens, self.selected)
-        if key not in self._points:
-            if len(self._points) > 1 << 17:
-                self._points.clear()
-            self._points[key] = self._point(model, tokens)
-        return self._points[key]
+        return kept(self._points, key, lambda: self._point(model, tokens), 1 << 17)
 
     def _timed(self, program: Program) -> StandbyTiming:
         return self.front_end.time(program)
@@ -481,8 +467,7 @@ class CentSystem(System):
     def _point(self, model: ModelShape, tokens: int) -> Point:
         if self.selected is None or self.selected.room != tokens:
             return self._point_of(model, tokens, None)
-        if len(self.selected.slots) != model.layers:
-            raise ConfigError(f"selections are of {len(self.selected.slots)} layers, {model.name} has {model.layers}")
+        self.selected.check(model)
         points = [self._point_of(model, tokens, layer) for layer in range(model.layers)]
         means = {
             one.name: float(np.mean([getattr(point, one.name) for point in points]))
@@ -683,52 +668,34 @@ class CentSystem(System):
         used = self.channels(model) * self.stages_per_device(model)
         return rows * used * BANKS * ROW * LANES // LANES * 2
 
-    def _fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
-        return self.weight_rows(model) + batch * self.kv_rows(model, tokens) <= self.rows
+    def rooms(self, model: ModelShape) -> list[Room]:
+        whole, weights = (self._bytes(model, rows) for rows in (self.rows, self.weight_rows(model)))
+        return [Room(whole, weights, lambda batch, tokens: self._bytes(model, batch * self.kv_rows(model, tokens)))]
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        last = context + output_tokens - 1
-        return Capacity(
-            self._bytes(model, self.rows),
-            self._bytes(model, self.weight_rows(model)),
-            self._bytes(model, batch * self.kv_rows(model, last)),
-            largest(lambda b: self._fits(model, b, context)),
-            largest(lambda b: self._fits(model, b, last)),
-        )
+    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
+        """As of any system; the authors' simulator checks nothing."""
+        if self.spec.quirks:
+            return self.capacity(model, context, batch, output_tokens)
+        return super().check_fits(model, context, batch, output_tokens)
 
     def check_weights(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the weights fit."""
-        need = self.weight_rows(model)
-        if need > self.rows:
-            raise ConfigError(
-                f"{model.name} on {self.name}: too few devices: the weights need {need} rows of a bank on "
-                f"the fullest of {self.devices} devices, {self.rows} are there"
-            )
+        if not self.fits(model, 0, 1):
+            raise ConfigError(self.too_large(model, Load(1, 0)))
 
-    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        capacity = self.capacity(model, context, batch, output_tokens)
-        if self.spec.quirks:
-            return capacity
-        self.check_weights(model)
-        if capacity.largest_batch_with_output < batch:
-            tokens = context + output_tokens - 1
-            raise ConfigError(
-                f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
-                f"{self.weight_rows(model) + batch * self.kv_rows(model, tokens)} rows of a bank, {self.rows} are there; "
-                + (
-                    f"the largest batch that fits is {capacity.largest_batch_with_output}"
-                    if capacity.largest_batch_with_output
-                    else "not even one request fits"
-                )
-            )
-        return capacity
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        need = self.weight_rows(model) + load.batch * self.kv_rows(model, load.last)
+        return f"batch {load.batch} at context {load.last} needs {need} rows of a bank, {self.rows} are there"
+
+    def lacks_weights(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        return (
+            f"too few devices: the weights need {self.weight_rows(model)} rows of a bank on the fullest of "
+            f"{self.devices} devices, {self.rows} are there"
+        )
 
     def kv_block_tokens(self, model: ModelShape) -> int:
         """Values of a head lie in rows of so many tokens."""
         return ROW
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        return largest(lambda n: self._fits(model, n, ROW)) * ROW
 
     # Results ---------------------------------------------------------------------------------------------------------
 
@@ -742,7 +709,7 @@ class CentSystem(System):
             notes.append(f"{used} of {self.devices} devices have a stage")
         if batch < count:
             notes.append(f"{batch} request{'s' if batch > 1 else ''} for {count} stages: {count - batch} are idle")
-        if self.spec.quirks and not self._fits(model, batch, context):
+        if self.spec.quirks and not self.fits(model, batch, context):
             notes.append("weights, keys and values do not fit the devices, which the authors' simulator does not check")
         gigabytes = self.devices * CHANNELS * BANKS * self.rows * ROW * 2 / GIB
         controller = self.units.controller() if self.rules.measured else None
@@ -864,19 +831,11 @@ class CentSystem(System):
         }
 
 
-class CentServed:
+class CentServed(Served):
     """An instance of CENT for the serving engine. A step takes as long as the longest token of its requests, or as the
     pipeline needs for all of them."""
 
-    def __init__(self, system: CentSystem, model: ModelShape) -> None:
-        self.system, self.model, self.name = system, model, system.name
-        self.kv_window = model.sliding_window
-        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
-        self._grid: dict[int, Point] = {}
-
-    @property
-    def parallelism(self) -> dict[str, int]:
-        return {"tensor": self.system.tp, "pipeline": self.system.count(self.model)}
+    system: CentSystem
 
     def _at(self, contexts: Iterable[int] | np.ndarray, what: str) -> np.ndarray:
         """A property of points at contexts. Between multiples of 512 tokens it lies on a straight line."""

@@ -7,7 +7,6 @@ capacity is the memory's. What nobody published about the processor is in the sy
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Self
 
 from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
@@ -78,13 +77,10 @@ class CxlPnmSystem(GpuSystem):
         super().__init__(replace(description, gpus=_as_gpus(spec, self.memory)))
         # Changes are changes of the system's own file.
         self.description = description
+        self.part_gb = round(self.available_bytes_per_device / GIB)
 
-    def sized(self, gigabytes: int) -> Self:
-        each = round(self.available_bytes_per_device / GIB)
-        count, rest = divmod(gigabytes, each)
-        if rest or not count:
-            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed({"device.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1})
+    def several(self, count: int) -> dict[str, int]:
+        return {"device.count": count, "parallelism.tensor": count}
 
     def assumptions(self) -> dict[str, Assumption]:
         gpu, processor = self.spec.gpu, self.own.processor

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,8 @@ from .gpu_serving import GpuServed, GridServed
 from .platform import GpuPlatform, MicroBatch
 from .results import Cost, RecordSource
 from .roofline import Roofline
-from .system import GIB, Assumption, Option
+from .room import GIB
+from .system import Assumption, Option
 
 if TYPE_CHECKING:
     from .gpu_reference import Run
@@ -29,12 +30,11 @@ class GpuSystem(GpuPlatform):
     kind = "gpu"
     schema = GpuSystemSpec
 
-    def sized(self, gigabytes: int) -> Self:
-        """One GPU for every 64 GB. A GPU with HBM has 80 GB, and the comparison counts 64 GB of them."""
-        count, rest = divmod(gigabytes, 64)
-        if rest or not count:
-            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed({"gpu.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1})
+    #: A GPU with HBM has 80 GB, and comparisons count 64 GB of them.
+    part_gb = 64
+
+    def several(self, count: int) -> dict[str, int]:
+        return {"gpu.count": count, "parallelism.tensor": count}
 
     def compare_runs(
         self, runs: Sequence[Run], records: RecordSource, progress: Callable[[str], None] = lambda text: None

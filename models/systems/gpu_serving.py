@@ -20,7 +20,9 @@ import numpy as np
 
 from ..llm import ModelShape, Operator, embedding_operators, head_operators, layer_operators
 from .latency import GridLatency, bracket
+from .memo import kept
 from .platform import GpuPlatform, MicroBatch
+from .system import Served
 
 __all__ = ["GpuServed", "GridServed"]
 
@@ -37,20 +39,14 @@ ENERGY_STEPS = (2.0, 2.0**0.5)
 _TABLE_BLOCK = 1 << 20
 
 
-class GpuServed:
-    """One instance of a system of GPUs alone.
+class GpuServed(Served):
+    """One instance of a system of GPUs alone."""
 
-    Attributes
-    ----------
-    kv_capacity_tokens, kv_block_tokens, kv_window, kv_tiers
-        See :class:`ServedSystem`.
-    """
+    system: GpuPlatform
 
     def __init__(self, system: GpuPlatform, model: ModelShape) -> None:
-        self.system, self.model, self.name = system, model, system.name
+        super().__init__(system, model)
         self.pp, self.stages = system.pp, system.stages(model)
-        self.kv_window, self.kv_tiers = model.sliding_window, system.kv_tiers_tokens(model)
-        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
         self._body_memo: dict[int, np.ndarray] = {}
         self._head_memo: dict[int, float] = {}
         self._prefill_memo: dict[tuple[int, int, int], float] = {}
@@ -65,10 +61,6 @@ class GpuServed:
         # Of one request: operations and bytes for each token attended to, and bytes without any.
         self._context_flops, self._context_bytes = float(flops[1] - flops[0]), float(count[1] - count[0])
         self._query_bytes = float(count[0]) - self._context_bytes
-
-    @property
-    def parallelism(self) -> dict[str, int]:
-        return {"tensor": self.system.tp, "pipeline": self.pp}
 
     # Decoding --------------------------------------------------------------------------------------------------------
 
@@ -130,9 +122,8 @@ class GpuServed:
     def _step_energy(self, batch: int, context: float) -> dict[str, float]:
         """Energy of one step at this mean context. Every further token attended to adds the same bytes and
         operations."""
-        if batch not in self._energy_memo:
-            self._energy_memo[batch] = [self._energy_at(batch, at) for at in ENERGY_AT]
-        (a, b), (one, two) = ENERGY_AT, self._energy_memo[batch]
+        one, two = kept(self._energy_memo, batch, lambda: [self._energy_at(batch, at) for at in ENERGY_AT])
+        a, b = ENERGY_AT
         share = (context - a) / (b - a)
         return {name: one[name] + (two[name] - one[name]) * share for name in one}
 
@@ -174,15 +165,7 @@ class GpuServed:
             else [(op, model.layers) for op in layer_operators(model, count, 1, system.tp) if op.kind != "attention"]
             + [(op, 1) for op in embedding_operators(model, count)]
         )
-        costs = [
-            (
-                system.roofline.all_reduce(op.bytes, system.tp)
-                if op.kind == "allreduce"
-                else system.roofline.operator(op),
-                times,
-            )
-            for op, times in parts
-        ]
+        costs = [(system.roofline.of(op, system.tp), times) for op, times in parts]
         if what == "body":
             costs.append((system.roofline.transfer(count * model.hidden_size * model.dtype_bytes), self.pp - 1))
         for cost, times in costs:
@@ -192,15 +175,7 @@ class GpuServed:
 
     def _prefill_attention_energy(self, tokens: np.ndarray, past: np.ndarray) -> dict[str, float]:
         model, tp = self.model, self.system.tp
-        cost = self.system.roofline.prompt_cost(
-            model.heads // tp,
-            max(model.kv_heads // tp, 1),
-            model.head_dim,
-            model.dtype_bytes,
-            tokens,
-            past,
-            self.kv_window,
-        )
+        cost = self.system.roofline.prompt(model, tp, tokens, past)
         return {name: float(pj) * model.layers * tp for name, pj in cost.energy_pj.items()}
 
     def _linear(self, tokens: int, rows: int) -> np.ndarray:
@@ -214,10 +189,7 @@ class GpuServed:
         """Seconds of each stage for layers, embedding and transfers between stages."""
         if tokens not in self._body_memo:
             system, model = self.system, self.model
-            layer = sum(
-                self._seconds(op) for op in layer_operators(model, tokens, 1, system.tp) if op.kind != "attention"
-            )
-            out = np.array(self.stages) * layer
+            out = np.array(self.stages) * system.roofline.linear_seconds(model, system.tp, tokens)
             out[0] += sum(self._seconds(op) for op in embedding_operators(model, tokens))
             out[:-1] += system.roofline.transfer_time(tokens * model.hidden_size * model.dtype_bytes)
             self._body_memo[tokens] = out
@@ -233,9 +205,7 @@ class GpuServed:
         return self._head_memo[rows]
 
     def _seconds(self, op: Operator) -> float:
-        roofline = self.system.roofline
-        cost = roofline.all_reduce(op.bytes, self.system.tp) if op.kind == "allreduce" else roofline.operator(op)
-        return float(cost.time_s)
+        return float(self.system.roofline.of(op, self.system.tp).time_s)
 
     # Prefill ---------------------------------------------------------------------------------------------------------
 
@@ -273,16 +243,7 @@ class GpuServed:
 
     def _prefill_attention(self, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of causal attention of one layer."""
-        model, tp = self.model, self.system.tp
-        return self.system.roofline.prompt_attention(
-            model.heads // tp,
-            max(model.kv_heads // tp, 1),
-            model.head_dim,
-            model.dtype_bytes,
-            tokens,
-            past,
-            self.kv_window,
-        )
+        return float(self.system.roofline.prompt(self.model, self.system.tp, tokens, past).time_s)
 
     def mixed_seconds(self, contexts: np.ndarray, tokens: np.ndarray, past: np.ndarray) -> float:
         """Seconds of an iteration that decodes and prefills. Linear layers take the decoding requests and the pieces of

@@ -29,10 +29,11 @@ from .links import HOST, Transfer
 from .near_storage import Accelerator
 from .platform import MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
+from .room import largest
 from .storage import GPU, LayerCost, StoragePlatform
 from .storage_keys import Inf2Keys
-from .system import Assumption, largest
-from .timeline import MAX_SPANS, Span, StepTimeline
+from .system import Assumption
+from .timeline import Span, StepTimeline
 
 __all__ = ["Inf2System", "Plan"]
 
@@ -358,14 +359,7 @@ class Inf2System(StoragePlatform):
                 self.write_seconds(model, batch - plan.x_requests),
                 begun,
             )
-        shown = max(min(model.layers, MAX_SPANS // len(spans)), 1)
-        every = [span.later(layer * now, layer=layer) for layer in range(shown) for span in spans]
-        return StepTimeline(
-            f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens",
-            every,
-            shown,
-            model.layers,
-        )
+        return self.layers_timeline(model, context, batch, spans, now)
 
     def _drive_spans(
         self, put: Callable[..., None], model: ModelShape, requests: int, attended: np.ndarray, start_s: float

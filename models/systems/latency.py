@@ -10,8 +10,10 @@ from statistics import NormalDist
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
-from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
+from ..llm import ModelShape, embedding_operators, head_operators
+from .memo import kept
 from .platform import GpuPlatform
+from .room import Load
 
 __all__ = ["GridLatency", "bracket", "spread_contexts"]
 
@@ -69,17 +71,7 @@ class GridLatency:
         attended = self.model.attended(contexts)
         batch, tokens = len(contexts), int(np.sum(attended))
         if tokens > self.kv_capacity_tokens:
-            capacity = self.system.capacity(self.model, -(-tokens // batch), batch, 1)
-            raise ConfigError(
-                self.system.too_large(
-                    self.model,
-                    -(-tokens // batch),
-                    batch,
-                    1,
-                    capacity,
-                    capacity.weight_bytes_per_device + capacity.kv_bytes_per_device,
-                )
-            )
+            raise ConfigError(self.system.too_large(self.model, Load(-(-tokens // batch), batch)))
         # In whole numbers: the order of the contexts does not matter
         spread = math.sqrt(max(batch * int(np.sum(np.square(attended, dtype=np.int64))) - tokens * tokens, 0)) / tokens
         attention, least = self._between(batch, tokens, spread)
@@ -117,41 +109,25 @@ class GridLatency:
         spread."""
         batch = min(batch, tokens)
         key = (batch, tokens, step)
-        if key not in self._known:
-            contexts = spread_contexts(batch, tokens, step * SPREAD_STEP)
-            self._known[key] = self.system.attention_seconds(self.model, contexts)
-        return self._known[key]
+        return kept(
+            self._known,
+            key,
+            lambda: self.system.attention_seconds(self.model, spread_contexts(batch, tokens, step * SPREAD_STEP)),
+        )
 
     def prefill_latency(self, tokens: int) -> float:
         """Seconds from the start of the prefill of one request of ``tokens`` prompt tokens to its first token. GEMMs
         and causal attention run over all prompt tokens. Stages work one after the other. Keys
         and values reach the tiers while the next layer is computed."""
-        if tokens not in self._prefill:
-            if tokens < 1:
-                raise ConfigError(f"a prompt has at least 1 token, not {tokens}")
-            if len(self._prefill) > 1 << 16:
-                self._prefill.clear()
-            self._prefill[tokens] = self._prefill_seconds(tokens)
-        return self._prefill[tokens]
+        if tokens < 1:
+            raise ConfigError(f"a prompt has at least 1 token, not {tokens}")
+        return kept(self._prefill, tokens, lambda: self._prefill_seconds(tokens))
 
     def _prefill_seconds(self, tokens: int) -> float:
         system, model = self.system, self.model
         roofline = system.roofline
-        layer = 0.0
-        for op in layer_operators(model, tokens, 1, system.tp):
-            if op.kind == "attention":
-                continue
-            cost = roofline.all_reduce(op.bytes, system.tp) if op.kind == "allreduce" else roofline.operator(op)
-            layer += float(cost.time_s)
-        layer += roofline.prompt_attention(
-            model.heads // system.tp,
-            max(model.kv_heads // system.tp, 1),
-            model.head_dim,
-            model.dtype_bytes,
-            np.array([tokens]),
-            np.array([0]),
-            model.sliding_window,
-        )
+        attention = roofline.prompt(model, system.tp, np.array([tokens]), np.array([0]))
+        layer = roofline.linear_seconds(model, system.tp, tokens) + float(attention.time_s)
         layer = max(layer, system.kv_write_seconds(model, tokens))
         ends = [*embedding_operators(model, tokens), *head_operators(model, 1, system.tp)]
         total = layer * model.layers + sum(float(roofline.operator(op).time_s) for op in ends)

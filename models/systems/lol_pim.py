@@ -20,7 +20,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -38,9 +38,11 @@ from ..lolpim.timing import ModuleTimer, Timed, module_timer
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .lol_pim_keys import HybridKeys, ModuleKeys
+from .memo import kept
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
-from .system import GIB, Assumption, Details, StepCost, System, largest
+from .room import GIB, Load, Room
+from .system import Assumption, Details, Served, StepCost, System
 from .units import DispatcherFigures, HubFigures, MeasuredUnit, clock_hz
 
 if TYPE_CHECKING:
@@ -222,11 +224,7 @@ class AttentionUnit:
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         """Attention of one layer for ``requests`` requests with ``heads`` key/value heads each on a module."""
         key = (model, requests, heads, group, int(tokens))
-        if key not in self._known:
-            if len(self._known) > 1 << 14:
-                self._known.clear()
-            self._known[key] = self._attention(*key)
-        return self._known[key]
+        return kept(self._known, key, lambda: self._attention(*key), 1 << 14)
 
     def _attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         channels = self.module.channels
@@ -268,14 +266,14 @@ class AttentionUnit:
             tokens = max(self.spec.allocation.reserve_tokens or model.max_context, tokens)
         return int(model.attended(tokens)) * heads * 2 * model.head_dim * 2
 
-    def fits(self, model: ModelShape, weights: int, layers: int, requests: int, heads: int, tokens: int) -> bool:
-        """Whether keys and values fit a module beside its weights. If a head is in one channel, its layers are dealt to
-        the channels in turn, and the fullest channel decides."""
+    def taken_bytes(self, model: ModelShape, layers: int, requests: int, heads: int, tokens: int) -> int:
+        """Bytes that keys and values take of a module. If a head is in one channel, its layers are dealt to the channels
+        in turn, and the fullest channel decides."""
         one = self.kv_bytes(model, heads, tokens)
         if self.partition == "token":
-            return weights + requests * layers * one <= self.module.bytes
+            return requests * layers * one
         channels = self.module.channels
-        return weights + ceil(requests * layers * heads, channels) * channels * (one // heads) <= self.module.bytes
+        return ceil(requests * layers * heads, channels) * channels * (one // heads)
 
     def notes(self, model: ModelShape, heads: int, requests: int) -> list[str]:
         """Notes for the reader of a result."""
@@ -302,6 +300,12 @@ class AttentionUnit:
         """Tokens of a request that are allotted together; None for the model's longest context."""
         allocation = self.spec.allocation
         return allocation.chunk_tokens if self.spec.features.lazy_allocation else allocation.reserve_tokens
+
+    def reserved(self, model: ModelShape) -> str:
+        """The room that each request has from its beginning, for messages."""
+        if self.spec.features.lazy_allocation:
+            return ""
+        return f" (room for {self.block_tokens or model.max_context} tokens is reserved for each request)"
 
     def assumptions(self) -> dict[str, Assumption]:
         f, hub, spec = self.spec.features, self.hub.config, self.spec
@@ -380,6 +384,7 @@ class LolPimSystem(System):
     schema = LolPimSystemSpec
     not_modelled = ("hub", "links", "dram_refresh_and_standby", "host")
     longest = 1 << 24
+    part_gb = 64
 
     def __init__(self, description: Description[LolPimSystemSpec]) -> None:
         super().__init__(description)
@@ -398,14 +403,9 @@ class LolPimSystem(System):
     def devices(self) -> int:
         return self.modules
 
-    def sized(self, gigabytes: int) -> Self:
-        """One node for every 64 GB."""
-        nodes, rest = divmod(gigabytes, 64)
-        if rest or not nodes:
-            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed(
-            {"node.nodes": nodes, "parallelism.tensor": nodes * self.spec.node.modules, "parallelism.pipeline": 1}
-        )
+    def several(self, count: int) -> dict[str, int]:
+        """Nodes."""
+        return {"node.nodes": count, "parallelism.tensor": count * self.spec.node.modules}
 
     @property
     def records(self) -> list[Record]:
@@ -427,11 +427,7 @@ class LolPimSystem(System):
                 f"{self.name}: tensor {self.tp} times pipeline {self.pp} must be the {self.modules} modules"
             )
         super().check(model)
-        if model.dtype_bytes != 2:
-            raise ConfigError(
-                f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
-                f"({model.dtype_bytes} bytes)"
-            )
+        self.check_numbers(model, 2)
 
     def check_tensor(self, model: ModelShape) -> None:
         if self.tp <= model.heads:
@@ -644,12 +640,11 @@ class LolPimSystem(System):
         return self._slowest[model, vectors]
 
     def layer_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
-        key = (model, vectors, tokens)
-        if key not in self._seconds:
-            if len(self._seconds) > 1 << 16:
-                self._seconds.clear()
-            self._seconds[key] = sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values())
-        return self._seconds[key]
+        return kept(
+            self._seconds,
+            (model, vectors, tokens),
+            lambda: sum(float(cost.time_s) for cost in self.layer(model, vectors, tokens).values()),
+        )
 
     def stage_seconds(self, model: ModelShape, vectors: int, tokens: int) -> float:
         """Seconds of the slowest stage with a micro-batch of requests of equal context."""
@@ -702,12 +697,7 @@ class LolPimSystem(System):
 
     def _size(self, model: ModelShape, batch: int, tokens: int) -> int:
         """Size of micro-batches, as :meth:`choose` has it."""
-        key = (model, batch, tokens)
-        if key not in self._chosen:
-            if len(self._chosen) > 1 << 16:
-                self._chosen.clear()
-            self._chosen[key] = self.choose(model, batch, tokens)[1]
-        return self._chosen[key]
+        return kept(self._chosen, (model, batch, tokens), lambda: self.choose(model, batch, tokens)[1])
 
     def _steps(self, model: ModelShape, attended: np.ndarray, size: int) -> np.ndarray:
         """Seconds of decode steps with micro-batches of ``size``; a row has the tokens that requests attend to in a
@@ -741,33 +731,33 @@ class LolPimSystem(System):
 
     # Capacity --------------------------------------------------------------------------------------------------------
 
-    def _fits(self, model: ModelShape, requests: int, tokens: int) -> bool:
-        heads, own = self.heads(model)[0], self.requests(model, requests)
-        return all(
-            self.unit.fits(model, weights, layers, own, heads, tokens)
-            for weights, layers in zip(self.weight_bytes(model), self.stages(model), strict=True)
+    def rooms(self, model: ModelShape) -> list[Room]:
+        """Memory of the fullest module of each stage."""
+        heads, unit = self.heads(model)[0], self.unit
+
+        def room(weights: int, layers: int) -> Room:
+            return Room(
+                self.module.bytes,
+                weights,
+                lambda batch, tokens: self.requests(model, batch) * layers * unit.kv_bytes(model, heads, tokens),
+                lambda batch, tokens: unit.taken_bytes(model, layers, self.requests(model, batch), heads, tokens),
+            )
+
+        return [room(*stage) for stage in zip(self.weight_bytes(model), self.stages(model), strict=True)]
+
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        return (
+            f"batch {load.batch} at context {load.last} needs "
+            f"{capacity.weight_bytes_per_device + capacity.kv_bytes_per_device} bytes on the fullest module, "
+            f"{capacity.available_bytes_per_device} are there{self.unit.reserved(model)}"
         )
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """Memory that the fullest module needs, and the largest batches that fit at ``context`` and at the last
-        token."""
-        last = context + output_tokens - 1
-        weights, stages = self.weight_bytes(model), self.stages(model)
-        held = self.requests(model, batch) * self.unit.kv_bytes(model, self.heads(model)[0], last)
-        full = max(range(self.pp), key=lambda s: weights[s] + held * stages[s])
-        return Capacity(
-            self.module.bytes,
-            weights[full],
-            held * stages[full],
-            largest(lambda b: self._fits(model, b, context)),
-            largest(lambda b: self._fits(model, b, last)),
+    def lacks_weights(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        need, there = capacity.weight_bytes_per_device, capacity.available_bytes_per_device
+        return (
+            f"the weights need {need} bytes ({need / GIB:.1f} GiB) on the fullest of {self.modules} modules, "
+            f"{there} ({there / GIB:.1f} GiB) are there"
         )
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        """Tokens of all requests together that fit beside the weights, in whole chunks or in requests with reserved
-        room."""
-        chunk = self.kv_block_tokens(model)
-        return largest(lambda n: self._fits(model, n, chunk)) * chunk
 
     def kv_block_tokens(self, model: ModelShape) -> int:
         """Tokens that are allotted together."""
@@ -869,46 +859,16 @@ class LolPimSystem(System):
             ),
         }
 
-    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        capacity = self.capacity(model, context, batch, output_tokens)
-        if capacity.largest_batch_with_output < batch:
-            raise ConfigError(self.too_large(model, batch, context + output_tokens - 1, capacity))
-        return capacity
-
-    def too_large(self, model: ModelShape, batch: int, tokens: int, capacity: Capacity) -> str:
-        """Message about a batch that does not fit."""
-        available = capacity.available_bytes_per_device
-        if capacity.weight_bytes_per_device > available:
-            return (
-                f"{model.name} on {self.name}: the weights need {capacity.weight_bytes_per_device} bytes "
-                f"({capacity.weight_bytes_per_device / GIB:.1f} GiB) on the fullest of {self.modules} modules, "
-                f"{available} ({available / GIB:.1f} GiB) are there"
-            )
-        most = capacity.largest_batch_with_output
-        text = (
-            f"{model.name} on {self.name}: batch {batch} at context {tokens} needs "
-            f"{capacity.weight_bytes_per_device + capacity.kv_bytes_per_device} bytes on the fullest module, "
-            f"{available} are there"
-        )
-        if not self.spec.features.lazy_allocation:
-            text += f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"
-        return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
-
     # Serving ---------------------------------------------------------------------------------------------------------
 
     def serving(self, model: ModelShape) -> LolPimServed:
         return LolPimServed(self, model)
 
 
-class LolPimServed:
+class LolPimServed(Served):
     """A system of modules as the serving engine sees it. A prompt goes through the modules token by token."""
 
-    def __init__(self, system: LolPimSystem, model: ModelShape) -> None:
-        self.system, self.model, self.name = system, model, system.name
-        self.kv_window = model.sliding_window
-        self.kv_block_tokens = system.kv_block_tokens(model)
-        self.kv_capacity_tokens = system.kv_capacity_tokens(model)
-        self.parallelism = {"tensor": system.tp, "pipeline": system.pp}
+    system: LolPimSystem
 
     def decode_seconds(self, contexts: np.ndarray) -> float:
         return self.system.step_seconds(self.model, contexts)
@@ -934,6 +894,8 @@ class LolPimHybridSystem(GpuPlatform):
     energy_roles = {**GpuPlatform.energy_roles, "row": EnergyRole.BANKS, "cell": EnergyRole.BANKS}
     schema = LolPimHybridSpec
     transfers = ("module_transfer",)
+    part_gb = 128
+    tells_longest = False
 
     def __init__(self, description: Description[LolPimHybridSpec]) -> None:
         super().__init__(description)
@@ -945,25 +907,16 @@ class LolPimHybridSystem(GpuPlatform):
             raise ConfigError(f"{name}: {modules} modules can't be shared out evenly to {base.gpu.count} GPUs")
         self.modules_per_gpu = modules // base.gpu.count
 
-    def sized(self, gigabytes: int) -> Self:
-        """One node of 64 GB and one GPU for every 128 GB."""
-        count, rest = divmod(gigabytes, 128)
-        if rest or not count:
-            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
-        return self.changed(
-            {"node.nodes": count, "gpu.count": count, "parallelism.tensor": count, "parallelism.pipeline": 1}
-        )
+    def several(self, count: int) -> dict[str, int]:
+        """A node of 64 GB and a GPU each."""
+        return {"node.nodes": count, "gpu.count": count, "parallelism.tensor": count}
 
     @property
     def records(self) -> list[Record]:
         return self.unit.records
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
-        if model.dtype_bytes != 2:
-            raise ConfigError(
-                f"{self.name}: the units take numbers of 2 bytes, {model.name} has {model.dtype} "
-                f"({model.dtype_bytes} bytes)"
-            )
+        self.check_numbers(model, 2)
         self.unit.prepare(records, refresh)
 
     def share(self, model: ModelShape, batch: int) -> tuple[int, int, int]:
@@ -996,55 +949,31 @@ class LolPimHybridSystem(GpuPlatform):
             return GridServed(self, model)
         return HybridServed(self, model)
 
-    def kv_fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
-        requests, heads, _ = self.share(model, batch)
-        return self.unit.fits(model, 0, max(self.stages(model)), requests, heads, tokens)
+    def kv_room(self, model: ModelShape) -> int:
+        return self.modules_per_gpu * self.unit.module.bytes
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """Memory of a GPU and its modules. Weights are in the GPUs' memory, keys and values in the modules' memory."""
-        layers, weights = max(self.stages(model)), max(self.weight_bytes_per_device(model))
-        last = context + output_tokens - 1
-        room = self.modules_per_gpu * self.unit.module.bytes
-        fit = weights <= self.available_bytes_per_device
+    def kv_bytes_per_device(self, model: ModelShape, batch: int, tokens: int, layers: int) -> int:
         requests, heads, _ = self.share(model, batch)
-        kv = self.modules_per_gpu * requests * self.unit.kv_bytes(model, heads, last) * layers
-        available = weights if fit else self.available_bytes_per_device
-        return Capacity(
-            available + room,
-            weights if fit else weights + room,
-            kv,
-            largest(lambda b: self.kv_fits(model, b, context)) if fit else 0,
-            largest(lambda b: self.kv_fits(model, b, last)) if fit else 0,
-        )
+        return self.modules_per_gpu * requests * self.unit.kv_bytes(model, heads, tokens) * layers
+
+    def rooms(self, model: ModelShape) -> list[Room]:
+        """Memory of a GPU and its modules. Weights are in the GPUs' memory, keys and values in the modules' memory."""
+
+        def taken(batch: int, tokens: int) -> int:
+            requests, heads, _ = self.share(model, batch)
+            return self.modules_per_gpu * self.unit.taken_bytes(model, max(self.stages(model)), requests, heads, tokens)
+
+        return [replace(room, taken=taken) for room in super().rooms(model)]
+
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        return f"batch {load.batch} at context {load.last} does not fit the modules{self.unit.reserved(model)}"
+
+    def lacks_weights(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        need, there = capacity.weight_bytes_per_device, capacity.available_bytes_per_device
+        return f"the weights need {need} bytes ({need / GIB:.1f} GiB) on the fullest GPU, {there} ({there / GIB:.1f} GiB) are there"
 
     def kv_block_tokens(self, model: ModelShape) -> int:
         return self.unit.block_tokens or model.max_context
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        block = self.kv_block_tokens(model)
-        return self.capacity(model, block, 1, 1).largest_batch * block
-
-    def too_large(
-        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
-    ) -> str:
-        weights = max(self.weight_bytes_per_device(model))
-        if weights > self.available_bytes_per_device:
-            return (
-                f"{model.name} on {self.name}: the weights need {weights} bytes ({weights / GIB:.1f} GiB) on the "
-                "fullest GPU, "
-                f"{self.available_bytes_per_device} ({self.available_bytes_per_device / GIB:.1f} GiB) are there"
-            )
-        text = (
-            f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} does not fit "
-            "the modules"
-            + (
-                ""
-                if self.pim.features.lazy_allocation
-                else f" (room for {self.kv_block_tokens(model)} tokens is reserved for each request)"
-            )
-        )
-        most = capacity.largest_batch_with_output
-        return text + (f"; the largest batch that fits is {most}" if most else "; not even one request fits")
 
     def details(self, model: ModelShape, batch: int, context: int, cost: StepCost) -> Details:
         requests, heads, group = self.share(model, cost.micro_batch)
@@ -1099,11 +1028,12 @@ class HybridServed(GpuServed):
 
     def _at(self, micro: int, tokens: int) -> float:
         """Seconds of one layer's attention for ``micro`` requests of this context."""
-        key = (micro, tokens)
-        if key not in self._known:
+
+        def seconds() -> float:
             costs = self.system.attention(self.model, MicroBatch(micro, micro * self.pp), np.array([max(tokens, 1)]))
-            self._known[key] = sum(float(np.max(cost.time_s)) for cost in costs.values())
-        return self._known[key]
+            return sum(float(np.max(cost.time_s)) for cost in costs.values())
+
+        return kept(self._known, (micro, tokens), seconds)
 
     def _attention(self, micro: int, contexts: np.ndarray, steps: int) -> np.ndarray:
         grid = self._grid(contexts, steps)

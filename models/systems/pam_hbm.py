@@ -151,11 +151,7 @@ class PamHbmSystem(GpuPlatform):
 
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         io = FORMATS[self.unit.format].width // 8
-        if model.dtype_bytes != io:
-            raise ConfigError(
-                f"{self.name}: the unit takes {self.unit.format} ({io} bytes), {model.name} has "
-                f"{model.dtype} ({model.dtype_bytes} bytes)"
-            )
+        self.check_numbers(model, io, f"the unit takes {self.unit.format} ({io} bytes)")
         self.unit.check_step(Step(1, model.head_dim))
         missing = self.measured.look_up(records, head_dim=model.head_dim)
         if missing:

@@ -8,7 +8,7 @@ size, the larger one counts.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -19,10 +19,12 @@ from ...constraints.systems import GpuSystemSpec
 from ..llm import ModelShape, embedding_operators, head_operators, layer_operators
 from .description import Description
 from .measured import MeasuredGpu
+from .memo import kept
 from .overlap import NearMemory, Parts, feed_forward, interleaved, pipelined
-from .results import Capacity, Cost
+from .results import Cost
 from .roofline import Roofline
-from .system import GIB, Assumption, StepCost, System, largest
+from .room import GIB, Room
+from .system import Assumption, StepCost, System
 
 __all__ = ["GpuPlatform", "MicroBatch"]
 
@@ -63,6 +65,7 @@ class GpuPlatform(System):
     """
 
     not_modelled: ClassVar[tuple[str, ...]] = ("gpu_static_power", "dram_refresh_and_standby", "host")
+    tells_longest = True
     #: Whether the time of attention depends on how contexts are distributed, beyond their mean.
     spread_matters = False
     #: Operators of :meth:`attention` that move data to units and back.
@@ -268,8 +271,7 @@ class GpuPlatform(System):
                 continue
             if op.name in PROJECTIONS:
                 projections[op.name] = op.flops
-            cost = self.roofline.all_reduce(op.bytes, self.tp) if op.kind == "allreduce" else self.roofline.operator(op)
-            out[op.name] = cost.scaled(1, self.tp)
+            out[op.name] = self.roofline.of(op, self.tp).scaled(1, self.tp)
             if self.near_memory is not None and op.kind == "gemm" and op.name not in PROJECTIONS:
                 out[op.name] = feed_forward(
                     out[op.name],
@@ -332,14 +334,12 @@ class GpuPlatform(System):
     def linear_seconds(self, model: ModelShape, batch: int) -> np.ndarray:
         """Seconds of each stage without attention, for the largest micro-batch of ``batch`` requests."""
         key = (model.name, -(-batch // min(self.pp, batch)))
-        if key not in self._linear:
-            if len(self._linear) > 1 << 16:
-                self._linear.clear()
+
+        def made() -> np.ndarray:
             stages = self.stage_costs(model, self.micro_batches(batch)[0], np.array([1], np.int64), attention=False)
-            self._linear[key] = np.array(
-                [sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages]
-            )
-        return self._linear[key]
+            return np.array([sum(float(np.max(cost.time_s)) for cost in stage.values()) for stage in stages])
+
+        return kept(self._linear, key, made)
 
     def attention_seconds(self, model: ModelShape, contexts: np.ndarray) -> tuple[float, float]:
         """Seconds of one layer's attention for the largest micro-batch of requests with these contexts. Operators that
@@ -365,23 +365,6 @@ class GpuPlatform(System):
         """Tokens of all requests at which a memory is full, so that the time of attention grows differently from there
         on."""
         return []
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        """Tokens of all requests together that fit, in whole blocks."""
-        block, many, apart = self.kv_block_tokens(model), 1 << 16, self.kv_room(model)
-        rooms = [
-            self.available_bytes_per_device - weight if apart is None else apart
-            for weight in self.weight_bytes_per_device(model)
-        ]
-        room = [
-            one * many // self.kv_bytes_per_device(model, many, block, layers)
-            for one, layers in zip(rooms, self.stages(model), strict=True)
-        ]
-        return max(min(room), 0) * block
-
-    def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
-        """Tokens that each memory for keys and values holds, if there are several."""
-        return {}
 
     def check_weights(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the weights fit."""
@@ -415,54 +398,14 @@ class GpuPlatform(System):
         memory = self.spec.memory
         return int((memory.stacks_per_gpu * memory.stack_gib - memory.reserved_gib_per_gpu) * GIB)
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
-        """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
-        token."""
-        stages, weights = self.stages(model), self.weight_bytes_per_device(model)
+    def rooms(self, model: ModelShape) -> list[Room]:
+        weights, stages = self.weight_bytes_per_device(model), self.stages(model)
         available, apart = self.available_bytes_per_device, self.kv_room(model)
         if apart is not None:  # the stage with most weights and the one with most layers need not be the same
-            available = max(weights) + apart if max(weights) <= available else available
-            stages, weights = [max(stages)] * self.pp, [max(weights)] * self.pp
-        last = context + output_tokens - 1
+            weights, stages = [max(weights)], [max(stages)]
+            available = weights[0] + apart if weights[0] <= available else available
 
-        def fits(number: int, tokens: int) -> bool:
-            return all(
-                weight + self.kv_bytes_per_device(model, number, tokens, layers) <= available
-                for weight, layers in zip(weights, stages, strict=True)
-            )
+        def kv(layers: int) -> Callable[[int, int], int]:
+            return lambda batch, tokens: self.kv_bytes_per_device(model, batch, tokens, layers)
 
-        kv = [self.kv_bytes_per_device(model, batch, last, layers) for layers in stages]
-        full = max(range(self.pp), key=lambda s: weights[s] + kv[s])
-        return Capacity(
-            available, weights[full], kv[full], largest(lambda b: fits(b, context)), largest(lambda b: fits(b, last))
-        )
-
-    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        capacity = self.capacity(model, context, batch, output_tokens)
-        need = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device
-        if need > capacity.available_bytes_per_device:
-            raise ConfigError(self.too_large(model, context, batch, output_tokens, capacity, need))
-        return capacity
-
-    def too_large(
-        self, model: ModelShape, context: int, batch: int, output_tokens: int, capacity: Capacity, need: int
-    ) -> str:
-        """Message about a batch that does not fit and needs ``need`` bytes of a device."""
-        available = capacity.available_bytes_per_device
-        where = f"context {context}" + (f" plus {output_tokens} output tokens" if output_tokens > 1 else "")
-        text = (
-            f"{model.name} on {self.name}: batch {batch} at {where} needs {need} bytes ({need / GIB:.1f} GiB) on "
-            f"the fullest device, {available} ({available / GIB:.1f} GiB) are available"
-        )
-        if capacity.weight_bytes_per_device > available:
-            return f"{text}; the weights alone need {capacity.weight_bytes_per_device}"
-        most = capacity.largest_batch_with_output
-        if most:
-            return f"{text}; the largest batch that fits is {most}"
-        longest = largest(
-            lambda tokens: all(
-                weight + self.kv_bytes_per_device(model, 1, tokens, layers) <= available
-                for weight, layers in zip(self.weight_bytes_per_device(model), self.stages(model), strict=True)
-            )
-        )
-        return f"{text}; not even one request fits, the longest context that does has {longest} tokens"
+        return [Room(available, held, kv(layers)) for held, layers in zip(weights, stages, strict=True)]

@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from ...constraints.systems import GpuEnergy, GpuSpec, LinkSpec, Network, Overhead
-from ..llm import Operator
+from ..llm import ModelShape, Operator, layer_operators
 from ..llm.operators import SOFTMAX_FLOPS
 from .results import Cost
 from .tiles import Tiling, find_tiling, waves
@@ -64,6 +64,15 @@ class Roofline:
     def memory_time(self, count: Any) -> Any:
         """Seconds to move ``count`` bytes to or from external memory."""
         return count / self._bytes_per_s
+
+    def of(self, op: Operator, devices: int) -> Cost:
+        """Cost of one operator of a layer that ``devices`` devices share."""
+        return self.all_reduce(op.bytes, devices) if op.kind == "allreduce" else self.operator(op)
+
+    def linear_seconds(self, model: ModelShape, devices: int, tokens: int) -> float:
+        """Seconds of a layer without attention, for so many tokens."""
+        operators = layer_operators(model, tokens, 1, devices)
+        return sum(float(self.of(op, devices).time_s) for op in operators if op.kind != "attention")
 
     def operator(self, op: Operator) -> Cost:
         """Cost of one operator that runs on the GPU. Lookups only move bytes. All-reduces have their own
@@ -139,18 +148,10 @@ class Roofline:
             np.maximum(compute, memory), {key: sum(levels[key] for levels in each) for key in each[0]}, compute > memory
         )
 
-    def prompt_attention(
-        self,
-        heads: int,
-        kv_heads: int,
-        head_dim: int,
-        dtype_bytes: int,
-        tokens: np.ndarray,
-        past: np.ndarray,
-        window: int | None,
-    ) -> float:
-        """Seconds of :meth:`prompt_cost`."""
-        return float(self.prompt_cost(heads, kv_heads, head_dim, dtype_bytes, tokens, past, window).time_s)
+    def prompt(self, model: ModelShape, tensor: int, tokens: np.ndarray, past: np.ndarray) -> Cost:
+        """:meth:`prompt_cost` of a model on one of ``tensor`` devices that share its heads."""
+        heads = model.heads // tensor, max(model.kv_heads // tensor, 1)
+        return self.prompt_cost(*heads, model.head_dim, model.dtype_bytes, tokens, past, model.sliding_window)
 
     def prompt_cost(
         self,

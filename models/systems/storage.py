@@ -23,11 +23,13 @@ from ..llm.roles import Role
 from .description import Description
 from .links import HOST, LinkTree, Transfer, by_name
 from .measured import MeasuredGpu
+from .memo import kept
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost
 from .roofline import Roofline
+from .room import GIB, Load, Room
 from .storage_keys import OffloadKeys
-from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
+from .system import Assumption, Details, Served, StepCost
 
 __all__ = ["GPU", "LayerCost", "StorageOffloadSystem", "StoragePlatform", "StorageServed"]
 
@@ -71,6 +73,7 @@ class StoragePlatform(GpuPlatform):
     """
 
     not_modelled = (*GpuPlatform.not_modelled, "drives")
+    tells_longest = False
     #: Links that every drive has.
     parts: ClassVar[tuple[str, ...]] = ("flash",)
 
@@ -139,32 +142,21 @@ class StoragePlatform(GpuPlatform):
         """Bytes of keys and values of ``batch`` requests on the drives."""
         return batch * int(model.attended(tokens)) * model.kv_bytes_per_token
 
-    def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
+    def rooms(self, model: ModelShape) -> list[Room]:
         """All drives together. Requests count as if the drives held all of their keys and values."""
         weights = model.weight_bytes if self.weights_at(model) == "drives" else 0
-        there, last = len(self.drives) * self.drive_bytes, context + output_tokens - 1
+        there = len(self.drives) * self.drive_bytes
+        return [Room(there, weights, lambda batch, tokens: self.kv_on_drives(model, batch, tokens))]
 
-        def most(tokens: int) -> int:
-            return max(there - weights, 0) // (int(model.attended(tokens)) * model.kv_bytes_per_token)
-
-        return Capacity(there, weights, self.kv_on_drives(model, batch, last), most(context), most(last))
-
-    def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
-        capacity = self.capacity(model, context, batch, output_tokens)
-        if batch > capacity.largest_batch_with_output:
-            there, most = capacity.available_bytes_per_device, capacity.largest_batch_with_output
-            need = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device
-            raise ConfigError(
-                f"{model.name} on {self.name}: batch {batch} at context {context + output_tokens - 1} needs {need} bytes "
-                f"({need / GIB:.1f} GiB), {len(self.drives)} drives have {there} ({there / GIB:.1f} GiB); "
-                + (f"the largest batch that fits is {most}" if most else "not even one request fits")
-            )
-        return capacity
-
-    def kv_capacity_tokens(self, model: ModelShape) -> int:
-        capacity = self.capacity(model, 1, 1, 1)
-        room = capacity.available_bytes_per_device - capacity.weight_bytes_per_device
-        return room // model.kv_bytes_per_token // BLOCK_TOKENS * BLOCK_TOKENS
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        need, there = (
+            capacity.weight_bytes_per_device + capacity.kv_bytes_per_device,
+            capacity.available_bytes_per_device,
+        )
+        return (
+            f"batch {load.batch} at context {load.last} needs {need} bytes ({need / GIB:.1f} GiB), "
+            f"{len(self.drives)} drives have {there} ({there / GIB:.1f} GiB)"
+        )
 
     @property
     def steady_w(self) -> dict[str, float]:
@@ -256,10 +248,8 @@ class StoragePlatform(GpuPlatform):
         def spent(ops: list[Any]) -> float:
             return sum(float(self.sequences.operator(op).time_s) for op in ops)
 
-        linear = spent([op for op in layer_operators(model, total, 1) if op.kind != "attention"])
-        attention = self.sequences.prompt_attention(
-            model.heads, model.kv_heads, model.head_dim, model.dtype_bytes, tokens, past, model.sliding_window
-        )
+        linear = self.sequences.linear_seconds(model, 1, total)
+        attention = float(self.sequences.prompt(model, 1, tokens, past).time_s)
         moved = self.transfer_seconds(
             [
                 *self.weight_transfers(model),
@@ -435,24 +425,20 @@ class StorageOffloadSystem(StoragePlatform):
         }
 
 
-class StorageServed:
+class StorageServed(Served):
     """An instance for the serving engine. A step takes the time of as many requests of the mean context."""
 
+    system: StoragePlatform
+
     def __init__(self, system: StoragePlatform, model: ModelShape) -> None:
-        self.system, self.model, self.name = system, model, system.name
-        self.kv_window = model.sliding_window
-        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
-        self.parallelism = {"tensor": 1, "pipeline": 1}
+        super().__init__(system, model)
         self._steps: dict[tuple[int, int], float] = {}
 
     def decode_seconds(self, contexts: np.ndarray) -> float:
         mean = max(math.floor(float(np.mean(np.asarray(self.model.attended(contexts)))) + 0.5), 1)
         key = (len(contexts), mean)
-        if key not in self._steps:
-            if len(self._steps) > 1 << 16:
-                self._steps.clear()
-            self._steps[key] = float(self.system.decode_step(self.model, len(contexts), np.array([mean])).total_s[0])
-        return self._steps[key]
+        step = self.system.decode_step
+        return kept(self._steps, key, lambda: float(step(self.model, len(contexts), np.array([mean])).total_s[0]))
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:
         return self.system.prompt_seconds(self.model, np.asarray(tokens), np.asarray(past))

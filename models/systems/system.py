@@ -8,7 +8,7 @@ that it returns has the steps.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, NoReturn, Protocol, Self, TypeVar, runtime_checkable
@@ -24,28 +24,13 @@ from ..llm import ModelShape, layer_operators
 from ..llm.roles import ENERGY_ROLES, ROLES, EnergyRole, Role
 from .description import Description
 from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
+from .room import BLOCK_TOKENS, GIB, Load, Room, largest, largest_batch
 from .timeline import MAX_SPANS, Span, StepTimeline
 
 if TYPE_CHECKING:
     from ..sparse.recorded import StepSelection
 
-__all__ = [
-    "BLOCK_TOKENS",
-    "GIB",
-    "Assumption",
-    "Bound",
-    "Details",
-    "Option",
-    "ServedSystem",
-    "StepCost",
-    "System",
-    "largest",
-]
-
-GIB = 1 << 30
-
-#: Tokens of keys and values that are allotted together where a system has no granule of its own; vLLM's default.
-BLOCK_TOKENS = 16
+__all__ = ["Assumption", "Bound", "Details", "Option", "Served", "ServedSystem", "StepCost", "System"]
 
 #: Output tokens are evaluated one by one, as one array.
 MAX_OUTPUT_TOKENS = 1 << 20
@@ -182,6 +167,23 @@ class ServedSystem(Protocol):
         """Seconds of a decode step; a request attends to ``contexts[i]`` tokens, the new one included."""
 
 
+class Served:
+    """What every instance for the serving engine has.
+
+    Attributes
+    ----------
+    name, kv_window, kv_tiers, kv_block_tokens, kv_capacity_tokens
+        See :class:`ServedSystem`.
+    parallelism : mapping of ``tensor`` and ``pipeline`` to devices and stages
+    """
+
+    def __init__(self, system: System, model: ModelShape) -> None:
+        self.system, self.model, self.name = system, model, system.name
+        self.kv_window, self.kv_tiers = model.sliding_window, system.kv_tiers_tokens(model)
+        self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
+        self.parallelism = {"tensor": system.tp, "pipeline": system.count(model)}
+
+
 class _Nothing:
     """A source without any record."""
 
@@ -231,6 +233,10 @@ class System(ABC):
         ``unit`` stand in place of those of all systems. A method ``text_lines`` gives their lines for people.
     default_model : :class:`str` or None
         Model of the published system, which ``bankside eval`` takes if the user names none.
+    part_gb : :class:`int` or None
+        GB of a part of which a larger system has more; None for a kind of one size.
+    tells_longest : :class:`bool`
+        Whether a message about a request that does not fit tells the longest context that does.
     tp, pp : :class:`int`
         Devices that share every layer, and stages of layers in series.
 
@@ -257,6 +263,8 @@ class System(ABC):
     options: ClassVar[tuple[Option, ...]] = ()
     result: ClassVar[type[Part] | None] = None
     default_model: ClassVar[str | None] = None
+    tells_longest: ClassVar[bool] = False
+    part_gb: int | None = None
     tp: int
     pp: int
 
@@ -332,19 +340,36 @@ class System(ABC):
         :exc:`ConfigError`
             If the system's parts do not add up to that size.
         """
-        raise ConfigError(f"{self.name} can't have {gigabytes} GB")
+        count, rest = divmod(gigabytes, self.part_gb or gigabytes + 1)
+        if rest or not count:
+            raise ConfigError(f"{self.name} can't have {gigabytes} GB")
+        return self.changed({**self.several(count), "parallelism.pipeline": 1})
+
+    def several(self, count: int) -> dict[str, int]:
+        """Changes that make a system of so many parts, tensor parallelism included."""
+        return {}
 
     def stages(self, model: ModelShape) -> list[int]:
         """Layers of each pipeline stage; the first stages take the remainder."""
-        if self.pp > model.layers:
-            raise ConfigError(f"pipeline parallelism of {self.pp} exceeds the model's {model.layers} layers")
-        whole, rest = divmod(model.layers, self.pp)
-        return [whole + (stage < rest) for stage in range(self.pp)]
+        count = self.count(model)
+        if count > model.layers:
+            raise ConfigError(f"pipeline parallelism of {count} exceeds the model's {model.layers} layers")
+        whole, rest = divmod(model.layers, count)
+        return [whole + (stage < rest) for stage in range(count)]
+
+    def count(self, model: ModelShape) -> int:
+        """Stages of the pipeline."""
+        return self.pp
 
     def check(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the model can be split as the system's files say."""
         self.check_tensor(model)
         self.stages(model)
+
+    def check_numbers(self, model: ModelShape, size: int, takes: str = "the units take numbers of 2 bytes") -> None:
+        """Raise :exc:`ConfigError` unless the model's numbers have ``size`` bytes."""
+        if model.dtype_bytes != size:
+            raise ConfigError(f"{self.name}: {takes}, {model.name} has {model.dtype} ({model.dtype_bytes} bytes)")
 
     def check_tensor(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless tensor parallelism divides the model."""
@@ -421,25 +446,71 @@ class System(ABC):
     # Room ----------------------------------------------------------------------------------------------------------------
 
     @abstractmethod
+    def rooms(self, model: ModelShape) -> list[Room]:
+        """Memory of the fullest device of each stage."""
+
     def capacity(self, model: ModelShape, context: int, batch: int, output_tokens: int) -> Capacity:
         """Memory that the fullest device needs, and the largest batches that fit at ``context`` and at the last
         token."""
+        rooms, last = self.rooms(model), context + output_tokens - 1
+        full = max(rooms, key=lambda room: room.weights + room.kv(batch, last))
+        most = (largest_batch(rooms, tokens) for tokens in (context, last))
+        return Capacity(full.available, full.weights, full.kv(batch, last), *most)
 
-    @abstractmethod
+    def fits(self, model: ModelShape, batch: int, tokens: int) -> bool:
+        """Whether the weights and ``batch`` requests of ``tokens`` tokens fit."""
+        return all(room.holds(batch, tokens) for room in self.rooms(model))
+
     def check_fits(self, model: ModelShape, context: int, batch: int, output_tokens: int = 1) -> Capacity:
         """The capacity, if the weights and a batch fit. Otherwise a :exc:`ConfigError` says how much is missing."""
+        load = Load(context, batch, output_tokens)
+        if not self.fits(model, batch, load.last):
+            raise ConfigError(self.too_large(model, load))
+        return self.capacity(model, context, batch, output_tokens)
 
     def check_weights(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless the weights and a request fit."""
         self.check_fits(model, 1, 1)
 
+    def too_large(self, model: ModelShape, load: Load) -> str:
+        """Message about a batch that does not fit."""
+        capacity, start = (
+            self.capacity(model, load.context, load.batch, load.output_tokens),
+            f"{model.name} on {self.name}",
+        )
+        if capacity.weight_bytes_per_device > capacity.available_bytes_per_device:
+            return f"{start}: {self.lacks_weights(model, load, capacity)}"
+        most, text = capacity.largest_batch_with_output, f"{start}: {self.lacks(model, load, capacity)}"
+        if most:
+            return f"{text}; the largest batch that fits is {most}"
+        longest = f", the longest context that does has {largest(lambda n: self.fits(model, 1, n))} tokens"
+        return f"{text}; not even one request fits{longest if self.tells_longest else ''}"
+
+    def lacks(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        """The memory that a batch needs, and the memory of the device."""
+        available = capacity.available_bytes_per_device
+        need = capacity.weight_bytes_per_device + capacity.kv_bytes_per_device
+        return (
+            f"{load} needs {need} bytes ({need / GIB:.1f} GiB) on the fullest device, {available} "
+            f"({available / GIB:.1f} GiB) are available"
+        )
+
+    def lacks_weights(self, model: ModelShape, load: Load, capacity: Capacity) -> str:
+        """The same where the weights alone do not fit."""
+        return f"{self.lacks(model, load, capacity)}; the weights alone need {capacity.weight_bytes_per_device}"
+
     def kv_block_tokens(self, model: ModelShape) -> int:
         """Tokens of a request's keys and values that are allotted together."""
         return BLOCK_TOKENS
 
-    @abstractmethod
     def kv_capacity_tokens(self, model: ModelShape) -> int:
-        """Tokens of all requests together that fit beside the weights."""
+        """Tokens of all requests together that fit beside the weights, in whole blocks."""
+        block = self.kv_block_tokens(model)
+        return block * largest_batch(self.rooms(model), block)
+
+    def kv_tiers_tokens(self, model: ModelShape) -> dict[str, int]:
+        """Tokens that each memory for keys and values holds, if there are several."""
+        return {}
 
     # Steps ---------------------------------------------------------------------------------------------------------------
 
@@ -489,19 +560,30 @@ class System(ABC):
         before = {name: s for role, parts in by_role.items() if role.before_layers for name, s in parts.items()}
         behind = {name: s for role, parts in by_role.items() if role.behind_layers for name, s in parts.items()}
         own = {name: s / model.layers for name, s in seconds.items() if name not in before and name not in behind}
-        layer, layer_s, begun = self.layer_spans(model, context, batch, own), sum(own.values()), sum(before.values())
+        layer = self.layer_spans(model, context, batch, own)
+        return self.layers_timeline(model, context, batch, layer, sum(own.values()), in_turn(before), in_turn(behind))
+
+    def layers_timeline(
+        self,
+        model: ModelShape,
+        context: int,
+        batch: int,
+        layer: Sequence[Span],
+        layer_s: float,
+        before: Sequence[Span] = (),
+        behind: Sequence[Span] = (),
+    ) -> StepTimeline:
+        """A timeline of equal layers. Spans of a layer begin with it and last ``layer_s`` seconds together. Those behind all
+        layers begin with their end."""
+        begun = before[-1].end_s if before else 0.0
         shown = max(min(model.layers, MAX_SPANS // max(len(layer), 1)), 1)
         every = [
-            *in_turn(before),
+            *before,
             *(span.later(begun + number * layer_s, layer=number) for number in range(shown) for span in layer),
-            *(span.later(begun + model.layers * layer_s) for span in in_turn(behind)),
+            *(span.later(begun + model.layers * layer_s) for span in behind),
         ]
-        return StepTimeline(
-            f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens",
-            every,
-            shown,
-            model.layers,
-        )
+        title = f"{self.name}, {model.name}: a decode step of {batch} requests with {context} tokens"
+        return StepTimeline(title, every, shown, model.layers)
 
     def layer_spans(self, model: ModelShape, context: int, batch: int, seconds: Mapping[str, float]) -> list[Span]:
         """Spans of a layer from its beginning on. ``seconds``: of its parts. A kind of system may add spans within them."""
@@ -666,17 +748,3 @@ def in_turn(seconds: Mapping[str, float]) -> list[Span]:
             out.append(Span(name.replace("_", " "), name.replace("_", " "), now, value))
             now += value
     return out
-
-
-def largest(fits: Callable[[int], bool]) -> int:
-    """Largest count for which the monotone ``fits`` holds; 0 if none."""
-    if not fits(1):
-        return 0
-    low = 1
-    while fits(2 * low) and low < 1 << 40:
-        low *= 2
-    high = 2 * low
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (middle, high) if fits(middle) else (low, middle)
-    return low

@@ -127,7 +127,14 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
     )
     assert code == 0 and json.loads(out)["tpot_ms"]["max"] >= step_ms
     code, _, err = toy(*load[:-1], "65")
-    assert code == 2 and err.endswith("toy-row: the largest batch that fits is 64\n") and err.count("\n") == 1
+    assert (
+        code == 2
+        and err.count("\n") == 1
+        and err.endswith(
+            "on toy-row: batch 65 at context 1000 needs 65000 bytes (0.0 GiB) on the fullest device, 64000 (0.0 GiB) are "
+            "available; the largest batch that fits is 64\n"
+        )
+    )
     [record] = (tmp_path / "records").glob("*.json")
     edited = json.loads(record.read_text())
     assert edited["results"]["cycles"] == 201
@@ -167,8 +174,8 @@ def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
     package = "of package 'bankside-toy'"
     assert sorted(err.splitlines()) == sorted(
         [
-            f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, capacity, "
-            "check_fits, decode_step, devices, kv_capacity_tokens, serving",
+            f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, "
+            "decode_step, devices, rooms, serving",
             f"bankside: skipped system 'twin' {package} (bankside_toy.system:ToySystem): its kind is 'toy'",
             f"bankside: skipped unit 'pam-pu' {package} (bankside_toy.contract:UNIT): package 'bankside' has a unit of this "
             "name",

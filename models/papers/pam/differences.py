@@ -225,7 +225,7 @@ def energy_of_the_baseline(evidence: Evidence, claim: str, ours: Any, judged: Ju
             unit="J",
         )
     tiers: Any = system_of(evidence, "pam")
-    memory = tiers.memories[0]
+    memory = tiers.hardware.tiers[0].memory
     return scaled(
         "unpublished-input",
         f"energy of a byte that a unit in HBM reads, {at}; the paper defines no standard read",
@@ -274,7 +274,7 @@ def clocks_of_a_merge(evidence: Evidence, claim: str, ours: Any, judged: Judgeme
     reduction, tiers = one["reduction"], one["tiers"]
     tier = max(tiers, key=lambda name: tiers[name]["total_us"])
     system: Any = prepared(evidence, "pam", "llama3-70b")[0]
-    reducer = system.reducers[[each.name for each in system.pim.tiers].index(tier)]
+    reducer = next(each.reducer for each in system.hardware.tiers if each.name == tier)
     figures, config = reducer.figures, reducer.config
     clocks = config.sources * 128 / config.lanes / figures.merge_utilisation + figures.step_cycles
     share = ours["max_percent"] / judged.ratio / 100 if judged.ratio else 0.0

@@ -508,17 +508,12 @@ def last_merge(evidence: Evidence, claim: str) -> Finding:
     model, times = load_model("llama-3-70b"), {}
     for name in ("none", "hbm", "ddr", "ssd"):
         system: Any = load_system("pam")
-        system.prepare(model, evidence.records, False)
-        system.pim = system.pim.model_copy(
-            update={
-                "tiers": [
-                    tier.model_copy(
-                        update={"device_reduction_units": tier.device_reduction_units * (1 + (tier.name == name))}
-                    )
-                    for tier in system.pim.tiers
-                ]
-            }
-        )
+        twice = {
+            f"tiers.{tier.name}.device_reduction_units": 2 * tier.device_reduction_units
+            for tier in system.pim.tiers
+            if tier.name == name
+        }
+        system = system.changed(twice).bind(model, evidence.records).system
         times[name] = system.step_at(model, 1024, 738).merge_s  # many more merges than units
     faster = [name for name in ("hbm", "ddr", "ssd") if times[name] < times["none"]]
     return Finding(

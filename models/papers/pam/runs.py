@@ -188,14 +188,12 @@ def state(
     evidence: Evidence, model: str, context: int, batch: int, steps: int, overrides: Mapping[str, Any] | None = None
 ) -> list[Any]:
     """Consecutive steps of PAM from the settled state."""
-    from ...systems.pam import Node
-
     key = ("state", model, context, batch, steps, tuple(sorted((overrides or {}).items())))
 
     def made() -> list[Any]:
         system, shape = prepared(evidence, "pam", model, overrides)
         evidence.progress(f"pam, {model}: {steps} steps of {batch} requests of {context} tokens")
-        node = Node(system, shape, np.full(batch, context, np.int64), steps)  # type: ignore[arg-type]
+        node = system.node(shape, np.full(batch, context, np.int64), steps)  # type: ignore[attr-defined]
         node.settle()
         return [node.step() for _ in range(steps)]
 

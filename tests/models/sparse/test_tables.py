@@ -12,7 +12,6 @@ from bankside.models.program.selected import fetch, runs
 from bankside.models.sparse import make_method
 from bankside.models.sparse.source import Synthetic
 from bankside.models.systems import load_system
-from bankside.models.systems.pam import Node
 from tests.models.systems.test_pam import Records
 
 OPT = load_model("opt-175b")
@@ -76,8 +75,8 @@ def test_pam_s_steps_are_the_same_through_a_method(make, method, moved):
     system = load_system("pam")
     system.prepare(OPT, Records(), False)
     contexts, growth = np.full(2000, FIRST), LAST - FIRST
-    direct = Node(system, OPT, contexts, growth, make())
-    through = Node(system, OPT, contexts, growth, Chosen(method, keys()))
+    direct = system.node(OPT, contexts, growth, make())
+    through = system.node(OPT, contexts, growth, Chosen(method, keys()))
     steps = [direct.step() for _ in range(growth)]
     assert [repr(step) for step in steps] == [repr(through.step()) for _ in range(growth)]
     assert min(steps[-1].tokens) > 0 and (sum(sum(step.moves.values()) for step in steps) > 0) == moved

@@ -245,7 +245,8 @@ def test_tiles_of_whole_products_do_not_depend_on_their_number():
 
 
 def prompt_s(system, tokens, past=(0,), window=None, heads=4, kv_heads=4):
-    return system.roofline.prompt_attention(heads, kv_heads, 128, 2, np.array(tokens), np.array(past), window)
+    cost = system.roofline.prompt_cost(heads, kv_heads, 128, 2, np.array(tokens), np.array(past), window)
+    return float(cost.time_s)
 
 
 def test_prompts_per_head_are_those_of_the_simulator():

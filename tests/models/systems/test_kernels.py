@@ -289,9 +289,9 @@ def test_serving_takes_measured_times():
 def test_a_prompt_longer_than_its_window_was_not_measured():
     device = load_system("gpu-only", {"gpu.rule": "measured"}).roofline
     inside, beyond = (np.array([tokens]) for tokens in (4096, 4097))
-    assert device.prompt_attention(8, 2, 128, 2, inside, inside * 0, 4096) > 0
+    assert device.prompt_cost(8, 2, 128, 2, inside, inside * 0, 4096).time_s > 0
     with pytest.raises(KernelGap, match="attention_prefill of 4097 tokens with a window of 4096"):
-        device.prompt_attention(8, 2, 128, 2, beyond, beyond * 0, 4096)
+        device.prompt_cost(8, 2, 128, 2, beyond, beyond * 0, 4096)
 
 
 # Timed runs --------------------------------------------------------------------------------------------------------------

@@ -28,7 +28,6 @@ from bankside.models.pam.tiers import Flash, NearBank, append_cycles, page_cycle
 from bankside.models.systems import MissingRecord, evaluate, load_system
 from bankside.models.systems.calibration import calibrate, table_text, with_ratios
 from bankside.models.systems.latency import GridLatency, spread_contexts
-from bankside.models.systems.pam import Node
 from bankside.models.systems.reads import move_pj_per_byte, read_pj
 from bankside.models.systems.units import ProcessingFigures
 from tests.made_up import SIM, SYNTHESIS
@@ -184,21 +183,24 @@ def test_pages_hold_whole_tokens():
     """Llama-3-70B: two heads of a share are 1 KiB, 16 tokens a page. OPT-175B: 24 heads are 12 KiB in the room of 16. With
     48 heads (tensor parallelism of 2) a token takes two pages. Sparse attention then reads far fewer pages."""
     system = load_system("pam")
-    assert system.pages(LLAMA) == (1, 2, 1024) and system.pages(OPT) == (1, 24, 16384)
-    assert load_system("pam", {"parallelism.tensor": 2, "parallelism.pipeline": 4}).pages(OPT) == (2, 24, 16384)
-    assert system.tier_token_bytes(OPT) == [48 * 12288, 48 * 12288, 48 * 16384]
+    ssd, wide = system.hardware.tiers[2], system.with_split(2, 4)
+    assert [ssd.pages(system.share(model)) for model in (LLAMA, OPT)] == [(1, 2, 1024), (1, 24, 16384)]
+    assert wide.hardware.tiers[2].pages(wide.share(OPT)) == (2, 24, 16384)
+    assert [tier.token_bytes(system.share(OPT)) for tier in system.hardware.tiers] == [
+        48 * 12288,
+        48 * 12288,
+        48 * 16384,
+    ]
     system.prepare(OPT, Records(), False)
-    flash = system._parts(OPT)[2]
+    flash = system.timer(OPT).parts[2]
     work = flash.work(np.zeros(5, int), np.zeros(5, int), np.arange(5))
     # Five pages on four dies, 24 columns of each
     assert work.rows == 5 and work.reads == 5 * 24
     assert work.key_s == pytest.approx(5 * page_cycles(NAND, 24) * NAND.clock_ps * 1e-12)
     rows = {}
     for order in ("head", "token"):
-        tiers = [*system.pim.tiers[:2], system.pim.tiers[2].model_copy(update={"page_order": order})]
-        system.pim = system.pim.model_copy(update={"tiers": tiers})
-        system.prepare(OPT, Records(), False)
-        rows[order] = system.measure(OPT, np.full(256, 2048)).tiers["ssd"].local_s
+        ordered = system.changed({"tiers.ssd.page_order": order}).bind(OPT, Records()).system
+        rows[order] = ordered.measure(OPT, np.full(256, 2048)).tiers["ssd"].local_s
     assert rows["token"] < rows["head"] / 3
 
 
@@ -337,13 +339,17 @@ def one_tier(system, changes, records, contexts=(2048,) * 4):
     return loaded, loaded.measure(LLAMA, np.array(contexts))
 
 
+def hbm_group(system):
+    return system.hardware.tiers[0].group(system.share(LLAMA))
+
+
 def test_a_tier_reads_once_for_the_queries_of_a_pass():
     """Two heads with 8 queries each: two passes rather than 16. A column meets 8 queries in ceil(8 x 1.502 / 0.769) = 16
     memory cycles. Its K and V are read once, and computing takes as much energy as before."""
     single, before = one_tier("ls-pim", {}, Several())
     shared, after = one_tier("ls-pim", GQA8, Several())
-    assert (single.group(0, LLAMA).passes, shared.group(0, LLAMA).passes) == (8, 1)
-    assert (shared.group(0, LLAMA).together, shared.group(0, LLAMA).burst_cycles) == (8, 16)
+    assert (hbm_group(single).passes, hbm_group(shared).passes) == (8, 1)
+    assert (hbm_group(shared).together, hbm_group(shared).burst_cycles) == (8, 16)
     a, b = before.tiers["hbm"], after.tiers["hbm"]
     assert b.local_s == pytest.approx(2 * b.work.local_s + 10 / 666e6)
     assert a.local_s == pytest.approx(16 * a.work.local_s + 10 / 666e6)
@@ -356,14 +362,14 @@ def test_a_tier_reads_once_for_the_queries_of_a_pass():
 def test_a_pass_has_no_more_queries_than_the_reduction_units_take():
     """A reduction unit of one query keeps the passes of one query. Units of both of 8 take two passes."""
     loaded, step = one_tier("pam", GQA8, Several())
-    assert loaded.group(0, LLAMA).passes == 8
+    assert hbm_group(loaded).passes == 8
     plain = one_tier("pam", {}, Several())[1]
     assert step.tiers["hbm"].local_s == plain.tiers["hbm"].local_s
     notes = run("pam", LLAMA, 2048, 4, records=Several(), overrides=GQA8).notes
     assert any("take 8 queries a pass and its reduction units merge 1, so a pass has 1" in note for note in notes)
     whole, step = one_tier("pam", GQA8 | {"tiers.hbm.reduction_preset": "pam-hbm-gqa8"}, Several())
     tier, work = step.tiers["hbm"], step.tiers["hbm"].work
-    assert whole.group(0, LLAMA).passes == 1 and tier.local_s == pytest.approx(2 * work.local_s + 10 / 666e6)
+    assert hbm_group(whole).passes == 1 and tier.local_s == pytest.approx(2 * work.local_s + 10 / 666e6)
     assert plain.tiers["hbm"].local_s > 1.5 * tier.local_s
     # Two merges of each of 4 requests on 640 units, of 8 queries: each source sends 8 partial results of 8 beats.
     assert step.merge_s == pytest.approx((4 * 8 * 8 / 0.8 + 40) / 666e6)
@@ -416,7 +422,7 @@ def test_wrong_units_of_a_tier(changes, message):
 
 def test_an_entry_of_a_list_goes_by_its_name():
     loaded = load_system("pam", GQA8)
-    assert [unit.config.queries for unit in loaded.units] == [8, 1, 1]
+    assert [tier.unit.config.queries for tier in loaded.hardware.tiers] == [8, 1, 1]
     again = load_system("pam").changed({"tiers.hbm.unit.preset": "pam-hbm-gqa8"})
     assert again.pim == loaded.pim and "reduction_settings" not in loaded.pim.model_dump()["tiers"][0]
 
@@ -426,10 +432,10 @@ def test_migration_by_hand():
     system = load_system("pam")
     system.prepare(LLAMA, Records(), False)
     size = 2 * 40 * 512  # two heads, 40 layers
-    seconds, energy = system.migration(LLAMA, {"ssd-ddr": 1000, "ddr-hbm": 0})
+    seconds, energy = system.migration(LLAMA).transfer({"ssd-ddr": 1000, "ddr-hbm": 0})
     assert seconds == pytest.approx(1000 * size / (8 * 4 * 16384 / 200e-6 * 0.9))
     assert energy == pytest.approx(2 * 1000 * size * (2 * 28.72 + 40))
-    seconds, _ = system.migration(LLAMA, {"ssd-ddr": 0, "ddr-hbm": 1000})
+    seconds, _ = system.migration(LLAMA).transfer({"ssd-ddr": 0, "ddr-hbm": 1000})
     assert seconds == pytest.approx(1000 * size / (63e9 * 0.9))
 
 
@@ -496,18 +502,18 @@ def test_moves_fit_beside_a_step():
     a page a layer of flash and programs a 16th of one. What a step may move leaves every tier time for its attention."""
     system = load_system("pam")
     system.prepare(LLAMA, Records(), False)
-    hbm, _, ssd = system._move_seconds(LLAMA)
+    hbm, _, ssd = system.migration(LLAMA).swap_s
     read, write = 19 + 7 * 4 + 8 + 19, 19 + 7 * 4 + 6 + 2 + 21 + 19
     assert hbm == pytest.approx(2 * 80 * (read + write) * 0.769e-9 / 1280, rel=0.05)
     assert ssd == pytest.approx(40 * (7.5e-6 + 200e-6 / 4 / 16) / 8, rel=1e-6)
-    node = Node(system, OPT, np.full(256, 2048), 3)
+    node = system.node(OPT, np.full(256, 2048), 3)
     node.settle()
     step = node.step()
     assert 0 < step.moves["ssd-ddr"] < 1000
     linear = float(np.max(system.linear_seconds(OPT, 256)))
     whole = 2 * (linear + 48 * (step.attention_s + step.merge_s + step.append_s))
-    assert system._least(OPT, step) <= whole * 1.001
-    assert system.moving(OPT, node.table, {})["ssd"] == 0
+    assert system.least_s(OPT, step) <= whole * 1.001
+    assert system.migration(OPT).occupied({})["ssd"] == 0
 
 
 def test_capacity_by_hand():
@@ -774,7 +780,7 @@ def test_step_latency_of_unequal_contexts(system, model, batch):
     step = loaded.measure(model, contexts)
     attention = step.attention_s + step.merge_s + step.append_s + step.gather_s
     direct = loaded.pp * float(np.max(loaded.linear_seconds(model, batch) + np.array(loaded.stages(model)) * attention))
-    assert latency.step_latency(contexts) == pytest.approx(max(direct, loaded._least(model, step)), rel=0.06)
+    assert latency.step_latency(contexts) == pytest.approx(max(direct, loaded.least_s(model, step)), rel=0.06)
     assert latency.step_latency(contexts[::-1]) == latency.step_latency(contexts)
 
 
@@ -806,7 +812,7 @@ def test_speed_and_memory_of_a_large_step(least_s):
     the arrays of six million tokens take less than a tenth of a gigabyte."""
     system = load_system("pam")
     system.prepare(LLAMA, Records(), False)
-    node = Node(system, LLAMA, np.full(8192, 738))
+    node = system.node(LLAMA, np.full(8192, 738))
     node.settle()
     node.step()
     steps = []
@@ -894,7 +900,7 @@ def test_the_simulated_program_is_the_one_evaluated(tier, memory, width, more):
     timing, workload = record.results["memory_timing"], record.workload
     assert (workload["tokens"], workload["head_dim"], timing["memory"]) == (512, width, memory.name)
     figures = record.typed(ProcessingFigures)
-    layout = load_system("pam").layouts[("hbm", "ddr").index(tier)]
+    layout = load_system("pam").hardware.tiers[("hbm", "ddr").index(tier)].layout
     part = NearBank(
         config,
         layout,

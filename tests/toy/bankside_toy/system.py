@@ -7,13 +7,23 @@ from pathlib import Path
 import numpy as np
 
 from bankside.constraints.core.document import Strict
-from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.result import Part, key
 from bankside.models.llm.roles import EnergyRole, Role
-from bankside.models.systems import Assumption, Capacity, Details, MeasuredUnit, MissingRecord, Option, StepCost, System
+from bankside.models.systems import (
+    Assumption,
+    Details,
+    MeasuredUnit,
+    MissingRecord,
+    Option,
+    Room,
+    Served,
+    StepCost,
+    System,
+)
 
 from .contract import UNIT, ToyResult
 
+#: Bytes for tokens, of a byte each.
 ROOM = 64_000
 
 
@@ -60,18 +70,8 @@ class ToySystem(System):
     def records(self):
         return list(self.unit.records.values())
 
-    def capacity(self, model, context, batch, output_tokens):
-        tokens = context + output_tokens - 1
-        return Capacity(ROOM, 0, batch * tokens, ROOM // context, ROOM // tokens)
-
-    def check_fits(self, model, context, batch, output_tokens=1):
-        found = self.capacity(model, context, batch, output_tokens)
-        if batch > found.largest_batch_with_output:
-            raise ConfigError(f"{self.name}: the largest batch that fits is {found.largest_batch_with_output}")
-        return found
-
-    def kv_capacity_tokens(self, model):
-        return ROOM
+    def rooms(self, model):
+        return [Room(ROOM, 0, lambda batch, tokens: batch * tokens)]
 
     def decode_step(self, model, batch, contexts):
         return StepCost({"adding": np.full(len(contexts), self.step_s)}, {"adding": np.full(len(contexts), 1e9)}, batch)
@@ -80,7 +80,7 @@ class ToySystem(System):
         return Details(more={"adders": self.devices, "adding_us": self.step_s * 1e6})
 
     def serving(self, model):
-        return ToyServed(self)
+        return ToyServed(self, model)
 
     def assumptions(self):
         return {"adding": Assumption("a step adds a fixed number of numbers", self.description.spec.numbers)}
@@ -92,16 +92,11 @@ class HalfSystem(System):
     kind, schema = "half", ToySpec
 
 
-class ToyServed:
+class ToyServed(Served):
     """The toy as the serving engine takes it."""
-
-    kv_capacity_tokens, kv_block_tokens = ROOM, 16
-
-    def __init__(self, system):
-        self.name, self._step_s = system.name, system.step_s
 
     def prefill_seconds(self, tokens, past):
         return 1e-3
 
     def decode_seconds(self, contexts):
-        return self._step_s
+        return self.system.step_s
