@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, field_validator
+from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
 
 from .notebook import Shown
 
@@ -26,6 +26,13 @@ class Part(Shown, BaseModel):
 
 class Result(Part):
     """The result of a command. Keys that no value was given for are left out of its JSON."""
+
+    _printed: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    def printed(self) -> dict[str, Any]:
+        """The object that the command line prints with ``--json``. ``inputs`` has every file, record and source from
+        which the Python face made the result, ``tools`` the versions of its tools."""
+        return self._printed or self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, in the order of the keys of the class."""
