@@ -22,11 +22,13 @@ from bankside.models.systems import MissingRecord
 from .hardware.selection import Selection, select
 from .provenance.envelope import collecting, enveloped
 from .results.result import Result
-from .results.schemas import Eval, Synth
 from .results.serving import Serve, Sweep
+from .results.systems import Eval
 
 if TYPE_CHECKING:
     from bankside.constraints.workloads import WorkloadSpec
+
+    from .results.units import Gen, Synth
 
 Made = TypeVar("Made", bound=Result)
 
@@ -64,6 +66,12 @@ class UnitHandle:
 
         return verilog(self.selection, name)
 
+    def generate(self, output: str | None = None, name: str | None = None) -> Gen:
+        """Write Verilog, constraints and a description to a folder; by default as ``bankside gen`` names it."""
+        from .studies.generate import generate
+
+        return _noted("gen", lambda: generate(self.selection, output, name))
+
     def simulate(self, *, seed: int = 1, records: str | None = None, **workload: Any) -> SimResult:
         """Co-simulate the unit against its functional model, and keep the record. ``workload`` has the keys of the
         unit's workload, and the result is an instance of the unit's result class.
@@ -73,21 +81,18 @@ class UnitHandle:
         :exc:`CheckFailed`
             If an output differs from the model.
         """
-        from bankside.constraints.core.registry import simulation_result
-
         from .evidence.measure import require_equal, simulate
 
-        result = simulate(self.selection, seed=seed, records=records, **workload)
-        require_equal(result)
-        return simulation_result(result)
+        measured = simulate(self.selection, seed=seed, records=records, **workload).measured
+        require_equal(measured)
+        return measured
 
     def synthesise(self, library: str = "generic", *, effort: str = "balanced", records: str | None = None) -> Synth:
         """Synthesise the unit with a cell library, and keep the record."""
         from .evidence.measure import synthesise
 
-        with collecting():
-            result = synthesise(self.selection, library=library, effort=effort, records=records)
-            return Synth.model_validate(enveloped(result, "synth"))
+        chosen = {"library": library, "effort": effort, "records": records}
+        return _noted("synth", lambda: synthesise(self.selection, **chosen))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -118,9 +123,8 @@ class SystemHandle:
         from .studies.evaluate import evaluate
 
         load = {"context": context, "batch": batch, "output_tokens": output_tokens, "measure": measure}
-        with collecting():
-            result = evaluate(self.name, model, **load, records=records, changes=self.changes, **options)  # type: ignore[arg-type]
-            return Eval.model_validate(enveloped(result, "eval"))
+        asked: Any = {**load, "records": records, "changes": self.changes, **options}
+        return _noted("eval", lambda: evaluate(self.name, model, **asked))  # type: ignore[arg-type]
 
     def serve(self, model: str | os.PathLike[str] | ModelShape, workload: str, **options: Any) -> Serve:
         """Serve requests of a named workload or of a log file. ``options`` go to

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bankside.constraints.core.contract import Workload as Workload
     from bankside.constraints.core.contract import verdict_text as verdict_text
     from bankside.constraints.core.document import Strict as Strict
+    from bankside.constraints.core.result import Part as Part
+    from bankside.constraints.core.result import key as key
     from bankside.constraints.memory import Memory as Memory
     from bankside.constraints.memory import load_memory as load_memory
     from bankside.cosim.bench.campaign import Campaign as Campaign
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from bankside.models.papers.package import PaperPackage as PaperPackage
     from bankside.models.systems import Assumption as Assumption
     from bankside.models.systems import Capacity as Capacity
+    from bankside.models.systems import Details as Details
     from bankside.models.systems import MissingRecord as MissingRecord
     from bankside.models.systems import StepCost as StepCost
     from bankside.models.systems import System as System
@@ -42,12 +45,13 @@ if TYPE_CHECKING:
 _PLACES = {
     "constraints.core.contract": "Field Layout Port Row SimResult Unit UnitConfig Workload verdict_text",
     "constraints.core.document": "Strict",
+    "constraints.core.result": "Part key",
     "constraints.memory": "Memory load_memory",
     "cosim.bench.campaign": "Campaign Stimulus layouts play_stimulus",
     "cosim.bench.streams": "Items",
     "gen.blocks.ports": "members",
     "models.papers.package": "PaperPackage",
-    "models.systems": "Assumption Capacity MeasuredUnit MissingRecord StepCost System",
+    "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
@@ -56,6 +60,7 @@ __all__ = [
     "Campaign",
     "Capacity",
     "ConfigError",
+    "Details",
     "Field",
     "Items",
     "Layout",
@@ -63,6 +68,7 @@ __all__ = [
     "Memory",
     "MissingRecord",
     "PaperPackage",
+    "Part",
     "Port",
     "Row",
     "SimResult",
@@ -74,6 +80,7 @@ __all__ = [
     "UnitConfig",
     "VERSION",
     "Workload",
+    "key",
     "layouts",
     "load_memory",
     "members",

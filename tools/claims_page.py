@@ -14,7 +14,9 @@ from typing import Any
 
 from bankside.constraints.core.workspace import write_files
 from bankside.models.papers import checks_of, paper_names
-from bankside.studies.repro import HEADINGS, by_category, counts_lines, difference_text, repro, require_causes, short
+from bankside.results.papers import Repro
+from bankside.results.schemas import result_of
+from bankside.studies.repro import HEADINGS, by_category, counts_lines, reason, repro, require_causes, short
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -31,19 +33,19 @@ def cell(value: Any, unit: str | None) -> str:
     return text.replace("|", "\\|")
 
 
-def page(result: dict[str, Any]) -> str:
-    """The page of a result of `bankside repro --json`."""
+def page(result: Repro) -> str:
+    """The page of a paper with our values."""
     lines = [
-        f"# {result['title']}: claim by claim",
+        f"# {result.title}: claim by claim",
         "",
-        f"This page lists the result of `bankside repro {result['paper']}`. "
+        f"This page lists the result of `bankside repro {result.paper}`. "
         "[How to read it](repro.md). `tools/claims_page.py` writes it. Values follow from the sources and from "
         "measurements of the generated Verilog, so a later version may differ.",
         "",
         *(f"* {line}" for line in counts_lines(result)),
         "",
     ]
-    for group, rows in by_category(result["claims"]).items():
+    for group, rows in by_category(result.claims).items():
         lines += [
             f"## {HEADINGS[group]}",
             "",
@@ -53,26 +55,26 @@ def page(result: dict[str, Any]) -> str:
             "|---|---|---|---|---|---|---|",
         ]
         for row in rows:
-            ratio = "" if row["ratio"] is None else f"{row['ratio']:.3g}"
+            ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
             lines.append(
                 "| "
                 + " | ".join(
                     (
-                        f"`{row['id']}`",
-                        row["source"],
-                        cell(row["statement"], None),
-                        cell(row["paper"], row["unit"]),
-                        cell(row["ours"], row["unit"]),
+                        f"`{row.id}`",
+                        row.source,
+                        cell(row.statement, None),
+                        cell(row.paper, row.unit),
+                        cell(row.ours, row.unit),
                         ratio,
-                        row["verdict"],
+                        row.verdict,
                     )
                 )
                 + " |"
             )
         reasons = [
-            f"* `{row['id']}` ({row['verdict']}): " + " ".join(filter(None, (difference_text(row), row["why"])))
+            f"* `{row.id}` ({row.verdict}): {reason(row)}"
             for row in rows
-            if row["verdict"] not in ("exact", "within", "bound")
+            if row.verdict not in ("exact", "within", "bound")
         ]
         lines += ["", *(["Why:", "", *reasons, ""] if reasons else [])]
     return "\n".join(lines).rstrip() + "\n"
@@ -80,9 +82,11 @@ def page(result: dict[str, Any]) -> str:
 
 def main(arguments: list[str]) -> None:
     for what in arguments or [name for name in paper_names() if checks_of(name)]:
-        result = json.loads(Path(what).read_text()) if what.endswith(".json") else repro(what, limit_s=3600.0)
+        result = (
+            result_of(json.loads(Path(what).read_text())) if what.endswith(".json") else repro(what, limit_s=3600.0)
+        )
         require_causes(result)
-        write_files(DOCS, {f"repro-{result['paper']}.md": page(result)})
+        write_files(DOCS, {f"repro-{result.paper}.md": page(result)})
 
 
 if __name__ == "__main__":

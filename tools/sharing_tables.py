@@ -121,7 +121,7 @@ def sharing_attacc(rows: Sequence[Sharing]) -> str:
     for label, system, changes in settings:
         model, context, batch = ONE
         found = [
-            evaluate(system, model, context=context, batch=batch, changes={**changes, "power_limit": limit})
+            evaluate(system, model, context=context, batch=batch, changes={**changes, "power_limit": limit}).to_json()
             for limit in (True, False)
         ]
         attention = found[0]["attention"]

@@ -43,7 +43,7 @@ def named(of: tuple[str, int, int]) -> str:
 @cache
 def _evaluated(system: str, model: str, batch: int, context: int, changes: tuple[tuple[str, Any], ...]) -> Any:
     try:
-        return evaluate(system, model, context=context, batch=batch, changes=dict(changes))
+        return evaluate(system, model, context=context, batch=batch, changes=dict(changes)).to_json()
     except ConfigError as error:
         if "largest batch that fits" in str(error):
             return None
@@ -173,7 +173,9 @@ def page_order() -> str:
             tier.model_dump(mode="json") | ({"page_order": order} if tier.layout == "ssd" else {})
             for tier in system.pim.tiers
         ]
-        result = evaluate("pam", LOADS[2][0], batch=LOADS[2][1], context=LOADS[2][2], changes={"tiers": tiers})
+        result = evaluate(
+            "pam", LOADS[2][0], batch=LOADS[2][1], context=LOADS[2][2], changes={"tiers": tiers}
+        ).to_json()
         rows.append(
             [
                 order,

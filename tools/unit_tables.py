@@ -509,6 +509,7 @@ def demo() -> str:
     from rich.console import Console
 
     from bankside.pages.demo import answer
+    from bankside.results.schemas import result_of
     from bankside.results.text import cosimulation_lines, summary_table
     from bankside.studies.decode import decode_text
 
@@ -525,7 +526,7 @@ def demo() -> str:
             *answer(data["crossover"]),
             text,
             *cosimulation_lines(data["sim"]),
-            *decode_text(data["decoding"]).splitlines(),
+            *decode_text(result_of(data["decoding"])).splitlines(),
             "```",
         ]
     )
@@ -1895,7 +1896,7 @@ def cent_costs() -> str:
     from bankside.models.cost import load_costs, tokens_per_usd
     from bankside.studies.evaluate import evaluate
 
-    one, rows = evaluate("cent", "llama-2-70b", context=2048, batch=None), []
+    one, rows = evaluate("cent", "llama-2-70b", context=2048, batch=None).to_json(), []
     controller, costs = one["controller"], load_costs()
     price = sum(controller[f"{part}_usd"] for part in ("die", "package", "nre"))
     saved = costs.system.devices * (price - controller["published_usd"]) / costs.operation.hours

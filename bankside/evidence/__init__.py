@@ -1,1 +1,1 @@
-"""Measurements: making them, keeping them as records, and explaining what rests on them."""
+"""Measurements: making them, and keeping them as records."""

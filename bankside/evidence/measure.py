@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core import registry
 from bankside.constraints.core.contract import SimResult, Unit, Workload
@@ -17,8 +17,11 @@ from ..hardware import generate
 from ..hardware.selection import Selection, select
 from .records import RecordFolder, completed, made_from, note_origin
 
+if TYPE_CHECKING:
+    from ..results.demo import Channel
+    from ..results.units import Sim, Synth, SynthFpga
+
 __all__ = [
-    "header",
     "make",
     "measurement_of",
     "require_equal",
@@ -45,8 +48,8 @@ def measurement_of(kind: Kind, selection: Selection, **workload: Any) -> Measure
 
 def make(
     measurement: Measurement, records: str | None = None, progress: Progress = lambda text: None
-) -> dict[str, Any]:
-    """Make a measurement here and now; keys as in ``bankside sim --json`` or ``bankside synth --json``.
+) -> Sim | Synth | SynthFpga:
+    """Make a measurement here and now.
 
     Raises
     ------
@@ -64,19 +67,8 @@ def make(
     if measurement.kind == "synth":
         return synthesise(selection, records=records, progress=progress, **workload)
     result = simulate(selection, records=records, progress=progress, **workload)
-    require_equal(result)
+    require_equal(result.measured)
     return result
-
-
-def header(selection: Selection) -> dict[str, Any]:
-    """Keys that say which unit was measured."""
-    return {
-        "schema": 1,
-        "unit": selection.unit.name,
-        "preset": selection.preset,
-        "config_hash": selection.config_hash,
-        "config": selection.config.model_dump(mode="json"),
-    }
 
 
 def simulate(
@@ -87,13 +79,15 @@ def simulate(
     records: str | None = None,
     progress: Progress = lambda text: None,
     **workload: Any,
-) -> dict[str, Any]:
-    """Run the unit's bench; keys as in ``bankside sim --json``. The record is written only if nothing differs.
+) -> Sim:
+    """Run the unit's bench. The record is written only if nothing differs.
 
     ``workload``: keys of ``Unit.workload``, which has the defaults.
     """
     from bankside.constraints.memory import load_memory
     from bankside.cosim.bench.build import simulator_environment, tool_versions
+
+    from ..results.units import Sim
 
     unit = selection.unit
     asked = workload_of(unit, workload)
@@ -119,14 +113,14 @@ def simulate(
             raise ConfigError(f"{wave_file.parent}: {(error.strerror or str(error)).lower()}") from None
 
     measured, text = run_bench(selection, asked, seed=seed, waves=wave_file, progress=progress)
-    tools, result = {**generate.tool_versions(), **tool_versions()}, measured.document()
+    tools = {**generate.tool_versions(), **tool_versions()}
     shown = {key: memory_label(value) if key == "memory" else value for key, value in workload.items()}
     record = None
-    if not result["mismatches"] and origin is not None:
+    if not measured.mismatches and origin is not None:
         record = _keep(folder, measurement, origin, text, measured.recorded(), tools, generate.latency(selection))
-    if "vectors" in shown:  # the result's key of that name counts them
+    if "vectors" in shown:  # the measurements' key of that name counts them
         shown["vectors_file"] = shown.pop("vectors")
-    return {**header(selection), **shown, "seed": seed, **result, "record": record, "tools": tools}
+    return Sim(**selection.keys, workload=shown, seed=seed, measured=measured, record=record, tools=tools)
 
 
 def workload_of(unit: Unit, keys: dict[str, Any]) -> Workload:
@@ -221,9 +215,10 @@ def synthesise(
     effort: str = "balanced",
     records: str | None = None,
     progress: Progress = lambda text: None,
-) -> dict[str, Any]:
-    """Map the unit to a library; keys as in ``bankside synth --json``."""
+) -> Synth:
+    """Map the unit to a library."""
     from ..hardware.synthesis import flow, libraries
+    from ..results.units import ProcessClock, Synth
 
     cells = libraries.from_file(liberty) if liberty is not None else libraries.get(library)
     folder = RecordFolder(records)
@@ -241,20 +236,14 @@ def synthesise(
     target = selection.config.clock_mhz
     record = _keep(folder, measurement, origin, text, synthesis, tools)
     own = process_clock(selection.unit.name, selection.preset, synthesis, target)
-    return {
-        **header(selection),
-        **synthesis,
-        "target_clock_mhz": target,
-        "process": own.as_dict() if own else None,
-        "record": record,
-        "tools": tools,
-    }
+    process = ProcessClock(**own.as_dict()) if own else None
+    return Synth(**selection.keys, **synthesis, target_clock_mhz=target, process=process, record=record, tools=tools)
 
 
 def synthesise_fpga(
     selection: Selection, *, fpga: str, records: str | None = None, progress: Progress = lambda text: None
-) -> dict[str, Any]:
-    """Map the unit to a family of FPGAs; keys as in ``bankside synth --fpga --json``.
+) -> SynthFpga:
+    """Map the unit to a family of FPGAs.
 
     Raises
     ------
@@ -265,6 +254,7 @@ def synthesise_fpga(
 
     from ..hardware.synthesis.fpga import FAMILIES
     from ..hardware.synthesis.fpga import synthesise as mapped
+    from ..results.units import SynthFpga
 
     if fpga not in FAMILIES:
         raise ConfigError(nearest("FPGA family", fpga, FAMILIES))
@@ -281,19 +271,19 @@ def synthesise_fpga(
     synthesis.pop("unit", None)
     record = _keep(folder, measurement, origin, text, synthesis, tools)
     devices = fpga_families()[fpga].devices
-    return {
-        **header(selection),
+    return SynthFpga(
+        **selection.keys,
         **synthesis,
-        "percent": {name: device.percent(synthesis["fpga"]) for name, device in devices.items()},
-        "target_clock_mhz": selection.config.clock_mhz,
-        "record": record,
-        "tools": tools,
-    }
+        percent={name: device.percent(synthesis["fpga"]) for name, device in devices.items()},
+        target_clock_mhz=selection.config.clock_mhz,
+        record=record,
+        tools=tools,
+    )
 
 
-def require_equal(result: dict[str, Any]) -> None:
+def require_equal(measured: SimResult | Channel) -> None:
     """Raise :exc:`CheckFailed` if a simulation found results that differ from the model's."""
-    if result["mismatches"]:
+    if measured.mismatches:
         raise CheckFailed(
-            f"{result['mismatches']} of {result['vectors']} results differ; first: {result['first_mismatch']}"
+            f"{measured.mismatches} of {measured.vectors} results differ; first: {measured.first_mismatch}"
         )

@@ -274,7 +274,7 @@ def _worker() -> int:
     except KeyboardInterrupt:
         print("bankside: interrupted", file=sys.stderr)
         return 130
-    json.dump(result, sys.stdout)
+    json.dump(result.to_document(), sys.stdout)
     return 0
 
 

@@ -14,7 +14,7 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import accumulate
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.contract import Port
 from bankside.constraints.core.errors import ConfigError
@@ -26,6 +26,9 @@ from ..provenance.digests import hardware_digest
 from ..provenance.version import version
 from .packaging import fpga_files
 from .selection import Selection
+
+if TYPE_CHECKING:
+    from ..results.units import Described
 
 __all__ = ["describe", "generated_files", "latency", "sdc", "tool_versions", "verilog"]
 
@@ -192,14 +195,13 @@ def sdc(selection: Selection, name: str | None = None) -> str:
     without registers is a clock outside it. The constraints need no library cell; a driving cell may be named.
     """
     described = describe(selection, name)
-    period = 1e3 / described["target_clock_mhz"]
-    inputs = [
-        port["name"] + ("[*]" if port["width"] > 1 else "") for port in described["ports"] if port["direction"] == "in"
-    ]
+    target = selection.config.clock_mhz
+    period = 1e3 / target
+    inputs = [port.name + ("[*]" if port.width > 1 else "") for port in described.ports if port.direction == "in"]
     clocked = "clk" in inputs
     inputs = [port for port in inputs if port not in ("clk", "rst")]
     lines = [
-        f"# {selection.unit.name} {selection.label}: target clock {described['target_clock_mhz']:g} MHz",
+        f"# {selection.unit.name} {selection.label}: target clock {target:g} MHz",
         "set_units -time ns -capacitance fF",
         f"create_clock -name clk -period {period:.4f}" + (" [get_ports clk]" if clocked else ""),
         f"set_clock_uncertainty -setup {SETUP_UNCERTAINTY_SHARE * period:.4f} [get_clocks clk]",
@@ -228,10 +230,12 @@ def sdc(selection: Selection, name: str | None = None) -> str:
     return "\n".join(lines) + "\n"
 
 
-def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
+def describe(selection: Selection, name: str | None = None) -> Described:
     """Description of the unit for a program or a person who connects and schedules it."""
+    from ..results.units import Described
+
     made = _made(selection.unit, selection.config, name or selection.unit.module)
-    ports = []
+    ports: list[Any] = []
     if _has_clock(made.text):
         ports += [
             {"name": "clk", "direction": "in", "width": 1, "meaning": "clock, rising edge"},
@@ -239,20 +243,19 @@ def describe(selection: Selection, name: str | None = None) -> dict[str, Any]:
         ]
     for port in selection.config.ports():
         ports += _port(port)
-    return {
-        "schema": 1,
-        "unit": selection.unit.name,
-        "module": name or selection.unit.module,
-        "summary": selection.unit.summary,
-        "source": selection.unit.source,
-        "preset": selection.preset,
-        "parameters": selection.config.model_dump(mode="json"),
-        "config_hash": selection.config_hash,
-        "target_clock_mhz": selection.config.clock_mhz,
-        "latency_cycles": dict(made.latency),
-        "ports": ports,
-        "tools": _back_end(),
-    }
+    return Described(
+        unit=selection.unit.name,
+        module=name or selection.unit.module,
+        summary=selection.unit.summary,
+        source=selection.unit.source,
+        preset=selection.preset,
+        parameters=selection.config.model_dump(mode="json"),
+        config_hash=selection.config_hash,
+        target_clock_mhz=selection.config.clock_mhz,
+        latency_cycles=dict(made.latency),
+        ports=ports,
+        tools=_back_end(),
+    )
 
 
 def _port(port: Port) -> list[dict[str, Any]]:
@@ -296,6 +299,6 @@ def generated_files(selection: Selection, name: str | None = None) -> dict[str, 
     return {
         f"{module}.v": verilog(selection, name),
         f"{module}.sdc": sdc(selection, name),
-        f"{module}.json": json.dumps(describe(selection, name), indent=2) + "\n",
+        f"{module}.json": json.dumps(describe(selection, name).to_document(), indent=2) + "\n",
         **fpga_files(selection, module),
     }

@@ -50,6 +50,16 @@ class Selection:
         return {k: v for k, v in _flat(self.config.model_dump(mode="json")).items() if before.get(k, k) != v}
 
     @property
+    def keys(self) -> dict[str, Any]:
+        """Keys of results that say which configuration they are of."""
+        return {
+            "unit": self.unit.name,
+            "preset": self.preset,
+            "config_hash": self.config_hash,
+            "config": self.config.model_dump(mode="json"),
+        }
+
+    @property
     def label(self) -> str:
         return self.preset or self.config_hash
 

@@ -10,8 +10,13 @@ from typing import Any
 from bankside.constraints.core.workspace import write_files
 
 from ..results.calibration import Calibrate, FittedActivations
+from ..results.decoding import Decode
+from ..results.demo import Demo
+from ..results.papers import Claims, Papers, Repro
 from ..results.result import Part
 from ..results.serving import Serve
+from ..results.systems import Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload
+from ..results.units import Sim, Synth, SynthAll, SynthFpga, TimeTrace, TimeUnit
 from . import calibration, decoding, demo, papers, serving, systems, units
 from .components import Page, render
 
@@ -19,20 +24,25 @@ __all__ = ["page_of", "write_page"]
 
 #: Page of each kind of result.
 KINDS: Mapping[type[Part], Callable[[Any], Page]] = {
+    Eval: systems.evaluation,
+    EvalLayer: systems.layer,
+    EvalReference: systems.reference,
+    EvalRuns: systems.runs,
+    EvalWorkload: systems.steady,
+    Demo: demo.story,
+    Sim: units.simulation,
+    Synth: units.synthesis,
+    SynthAll: units.syntheses,
+    SynthFpga: units.mapping,
+    TimeTrace: units.timing,
+    TimeUnit: units.timing,
+    Claims: papers.listed,
+    Decode: decoding.decoded,
+    Papers: papers.papers,
+    Repro: papers.checked,
     Calibrate: calibration.calibration,
     FittedActivations: calibration.fitted,
     Serve: serving.served,
-}
-
-#: Page of the output of a command whose results have no types yet.
-PAGES: Mapping[str, Callable[[Mapping[str, Any]], Page]] = {
-    "sim": units.simulation,
-    "synth": units.synthesis,
-    "time": units.timing,
-    "eval": systems.evaluation,
-    "repro": papers.claims,
-    "decode": decoding.decoded,
-    "demo": demo.story,
 }
 
 
@@ -42,8 +52,6 @@ def page_of(document: Mapping[str, Any], records: str | None = None, result: Any
 
     The page loads nothing, holds no date, and is the same for the same result and version of Matplotlib.
     """
-    if document["command"] in PAGES:
-        return render(PAGES[document["command"]](document if result is None else result), document, records)
     if result is None:
         from ..results.schemas import result_of
 

@@ -17,6 +17,8 @@ from bankside.constraints.core.errors import ConfigError
 from bankside.constraints.core.records import Record
 from bankside.evidence.records import RecordFolder
 
+from ..results.units import Synth
+
 __all__ = [
     "COLOURS",
     "SEQUENCE",
@@ -275,19 +277,18 @@ def plain(value: Any) -> str:
     )
 
 
-def clock(synth: Mapping[str, Any]) -> str:
+def clock(synth: Synth) -> str:
     """The clock that a synthesis reached, and its target."""
-    reached = f"{synth['fmax_mhz']:.0f} MHz" if synth.get("fmax_mhz") else "no path"
-    target = synth.get("target_clock_mhz")
-    return f"{reached} (target {target:g} MHz)" if target else reached
+    reached = f"{synth.fmax_mhz:.0f} MHz" if synth.fmax_mhz else "no path"
+    return f"{reached} (target {synth.target_clock_mhz:g} MHz)" if synth.target_clock_mhz else reached
 
 
-def clock_state(synth: Mapping[str, Any]) -> str:
+def clock_state(synth: Synth) -> str:
     """State of a card on a synthesis: whether the target is met, in the unit's own process if it has one."""
-    if own := synth.get("process"):
-        return {"meets": "good", "misses": "bad", "undecided": ""}[own["verdict"]]
-    target = synth.get("target_clock_mhz")
-    return "" if target is None else "good" if (synth["fmax_mhz"] or 0) >= target else "bad"
+    if synth.process:
+        return {"meets": "good", "misses": "bad", "undecided": ""}[synth.process.verdict]
+    target = synth.target_clock_mhz
+    return "" if target is None else "good" if (synth.fmax_mhz or 0) >= target else "bad"
 
 
 def short(value: float) -> str:

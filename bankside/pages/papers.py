@@ -2,73 +2,46 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from bankside.models.papers import CATEGORIES
 
+from ..results.papers import ClaimRow, Claims, Papers, Repro
+from ..studies.repro import HEADINGS, by_category, counts_lines, reason, short, titled
 from .components import COLOURS, GRID, Card, Chart, Page, Part, Row, table
 
-__all__ = ["claims"]
+__all__ = ["checked", "listed", "papers"]
 
 #: Colours of verdicts.
 STATES = {"exact": "good", "within": "good", "bound": "good", "off": "bad", "failed": "bad", "timed-out": "bad"}
 
 
-def claims(result: Mapping[str, Any]) -> Page:
-    """Claims with our values; or papers, or the claims of a paper without values."""
-    from bankside.studies.repro import HEADINGS, by_category, counts_lines, difference_text, short
+def papers(result: Papers) -> Page:
+    """All papers with claims."""
+    head = ("paper", "title", *(f"claims: {group}" for group in CATEGORIES), "with a check")
+    rows = [
+        (one.paper, one.title, *(str(one.categories[group]) for group in CATEGORIES), str(one.checks))
+        for one in result.papers
+    ]
+    text = f"{len(result.papers)} papers are installed."
+    return Page("Papers", text, (), (Part("Papers", tables=(table(head, rows),)),))
 
-    if "papers" in result:
-        return Page(
-            "Papers",
-            f"{len(result['papers'])} papers are installed.",
-            (),
-            (
-                Part(
-                    "Papers",
-                    tables=(
-                        table(
-                            ("paper", "title", *(f"claims: {group}" for group in CATEGORIES), "with a check"),
-                            [
-                                (
-                                    one["paper"],
-                                    one["title"],
-                                    *(str(one["categories"][group]) for group in CATEGORIES),
-                                    str(one["checks"]),
-                                )
-                                for one in result["papers"]
-                            ],
-                        ),
-                    ),
-                ),
-            ),
-        )
-    if "counts" not in result:
-        return Page(
-            f"Claims of {result['paper']}",
-            f"{len(result['claims'])} claims; nothing was computed.",
-            (),
-            (
-                Part(
-                    "Claims",
-                    tables=(
-                        table(
-                            ("claim", "category", "place", "claim in words", "value"),
-                            [
-                                (one["id"], one["category"], one["source"], one["statement"], short(one["value"]))
-                                for one in result["claims"]
-                            ],
-                            code={0},
-                        ),
-                    ),
-                ),
-            ),
-        )
-    counts = result["counts"]["result"]
-    checked = sum(counts[verdict] for verdict in ("exact", "within", "bound", "off"))
+
+def listed(result: Claims) -> Page:
+    """Claims of a paper without our values."""
+    head = ("claim", "category", "place", "claim in words", "value")
+    rows = [(one.id, one.category, one.source, one.statement, short(one.value)) for one in result.claims]
+    text = f"{len(result.claims)} claims; nothing was computed."
+    return Page(f"Claims of {result.paper}", text, (), (Part("Claims", tables=(table(head, rows, code={0}),)),))
+
+
+def checked(result: Repro) -> Page:
+    """Claims of a paper with our values."""
+    counts = result.counts["result"]
+    known = sum(counts[verdict] for verdict in ("exact", "within", "bound", "off"))
     total = sum(counts.values())
-    head = f"{checked} of {total} results could be checked." if total else "None of these claims is a result."
+    head = f"{known} of {total} results could be checked." if total else "None of these claims is a result."
     lead = " ".join([head, *(f"{line}." for line in counts_lines(result))])
     cards = tuple(
         Card(verdict.replace("-", " "), str(count), "results", STATES.get(verdict, ""))
@@ -76,39 +49,33 @@ def claims(result: Mapping[str, Any]) -> Page:
         if count
     )
     parts = []
-    for group, claims in by_category(result["claims"]).items():
+    for group, claims in by_category(result.claims).items():
         rows = []
         for one in claims:
-            unit = f" {one['unit']}" if one["unit"] else ""
-            ratio = one["ratio"]
+            unit = f" {one.unit}" if one.unit else ""
             rows.append(
                 Row(
                     (
-                        one["id"],
-                        one["source"] or "",
-                        one["statement"],
-                        short(one["paper"]) + unit,
-                        "–" if one["ours"] is None else short(one["ours"]) + unit,
-                        "" if ratio is None else f"{ratio:.3g}" if isinstance(ratio, int | float) else short(ratio),
-                        one["verdict"],
-                        " ".join(filter(None, (difference_text(one), one["why"]))),
+                        one.id,
+                        one.source,
+                        one.statement,
+                        short(one.paper) + unit,
+                        "–" if one.ours is None else short(one.ours) + unit,
+                        "" if one.ratio is None else f"{one.ratio:.3g}",
+                        one.verdict,
+                        reason(one),
                     ),
-                    states={6: STATES.get(one["verdict"], "")},
+                    states={6: STATES.get(one.verdict, "")},
                 )
             )
         found = table(("claim", "place", "claim in words", "paper", "ours", "ratio", "verdict", "why"), rows, code={0})
         parts.append(Part(HEADINGS[group], _ratios(claims), (found,)))
-    title = result["title"] + (f" ({result['published']})" if result["published"] else "")
-    return Page(title, lead, cards, tuple(parts))
+    return Page(titled(result), lead, cards, tuple(parts))
 
 
-def _ratios(claims: Sequence[Mapping[str, Any]]) -> Chart | None:
+def _ratios(claims: Sequence[ClaimRow]) -> Chart | None:
     """Ours over the paper's, for the claims that have such a ratio."""
-    shown = [
-        (one["id"], float(one["ratio"]), one["verdict"])
-        for one in claims
-        if isinstance(one["ratio"], int | float) and 1e-3 < one["ratio"] < 1e3
-    ]
+    shown = [(one.id, one.ratio, one.verdict) for one in claims if one.ratio is not None and 1e-3 < one.ratio < 1e3]
     if not shown:
         return None
 

@@ -18,7 +18,7 @@ def served(result: Serve) -> Page:
         f"{work.requests:,} requests of {work.name} take {result.makespan_s:,.1f} s: "
         f"{short(result.throughput_tok_s)} tokens and {short(result.requests_per_s)} requests per second."
     )
-    if search is not None:
+    if search is not None and slo is not None:
         found = "all at once" if search.value is None else f"{search.value:,.6g}"
         what = "batch" if search.what == "batch" else "arrival rate"
         lead += f" The largest {what} within {slo.tpot_ms:g} ms at the {search.percentile:g}th percentile is {found}."

@@ -230,7 +230,7 @@ def keys(model: type[BaseModel], prefix: str = "", closed: Collection[str] = ())
         text, path, parts = _kind(key.annotation, prefix + (key.alias or name))
         extra = key.json_schema_extra
         unit = str(extra.get("unit", "")) if isinstance(extra, dict) else ""
-        open_parts = [] if name in closed else parts
+        open_parts = [] if name in closed else [part for part in parts if part is not model]
         shown = prefix + (key.alias or name) if parts else path
         yield [f"`{shown}`", _lengths(key, text), unit, key.description or ""]
         told: dict[str, list[str]] = {}
@@ -254,6 +254,8 @@ def _kind(kind: Any, path: str) -> tuple[str, str, list[type[BaseModel]]]:
         kinds = [part for part in kinds if not models or part[2] or part[1] == path]  # a mapping: of installed packages
         inside = max((part[1] for part in kinds), key=len)
         texts = dict.fromkeys(part[0] for part in kinds)
+        if {int, float} <= {*inner}:
+            texts.pop("integer")  # a whole number is a number
         if inside != path and not models:
             texts.pop("null", None)  # the key may be null, not its values
         return ", ".join(texts), inside, models

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Collection
 from importlib import import_module
 from typing import Any
 
@@ -14,10 +15,11 @@ __all__ = ["Shown"]
 class Shown:
     """A pydantic model whose figures a notebook shows."""
 
-    def _figures(self) -> dict[str, Any]:
-        """Plain values by dotted key; lists are left out."""
+    def _figures(self, keys: Collection[str] | None = None) -> dict[str, Any]:
+        """Plain values by dotted key, of some keys or all; lists are left out."""
         found: dict[str, Any] = {}
-        waiting = [("", self.model_dump(by_alias=True))]  # type: ignore[attr-defined]
+        dumped = self.model_dump(by_alias=True, include=None if keys is None else {*keys})  # type: ignore[attr-defined]
+        waiting = [("", dumped)]
         while waiting:
             before, values = waiting.pop()
             for key, value in values.items():

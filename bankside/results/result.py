@@ -4,24 +4,19 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, PrivateAttr, field_validator
+from pydantic import PrivateAttr
 
+from bankside.constraints.core import result as _core
+from bankside.constraints.core.result import Pair, key
+
+from ..provenance.envelope import SCHEMA
 from .notebook import Shown
 
-__all__ = ["Noted", "Part", "Result", "key"]
+__all__ = ["Noted", "Pair", "Part", "Result", "key"]
 
 
-class Part(Shown, BaseModel):
-    """Some keys of a result. Its values are checked when it is made; undeclared keys are errors."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, protected_namespaces=())
-
-    @field_validator("*", mode="wrap")
-    @classmethod
-    def _as_given(cls, value: Any, check: Any) -> Any:
-        """A whole number stays one, where any number is allowed."""
-        found = check(value)
-        return value if found == value else found
+class Part(Shown, _core.Part):
+    """Some keys of a result, which a notebook shows."""
 
 
 class Result(Part):
@@ -38,10 +33,9 @@ class Result(Part):
         """Plain data for JSON, in the order of the keys of the class."""
         return self.model_dump(by_alias=True, exclude_unset=True)
 
-
-def key(text: str, unit: str | None = None, **options: Any) -> Any:
-    """A key of a result: its meaning, and the unit of its values."""
-    return Field(description=text, json_schema_extra=None if unit is None else {"unit": unit}, **options)
+    def to_document(self) -> dict[str, Any]:
+        """Plain data that stands alone or in a list: the version of the keys, then the keys."""
+        return {"schema": SCHEMA, **self.to_json()}
 
 
 class Noted(Result):

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .systems import Eval
 
 __all__ = ["GROUPS", "Result", "band", "grouped_ms", "number"]
 
@@ -42,9 +45,9 @@ GROUPS: tuple[tuple[str, str, tuple[str, ...]], ...] = (
 )
 
 
-def grouped_ms(result: Result) -> list[float]:
+def grouped_ms(result: Eval) -> list[float]:
     """Milliseconds of each of :data:`GROUPS`, and of all further operators."""
-    breakdown = dict(result["breakdown_ms"])
+    breakdown = dict(result.breakdown_ms)
     out = [sum(breakdown.pop(name, 0.0) for name in names) for _, _, names in GROUPS]
     return [*out, sum(breakdown.values())]
 

@@ -24,7 +24,11 @@ from ..hardware.selection import select
 from ..pages import write_page
 from ..pages.demo import answer, attention_ms
 from ..provenance.envelope import enveloped
+from ..results.demo import Channel, Crossover, CrossoverModel, CrossoverPoint, Demo, DemoSim
+from ..results.schemas import result_of
+from ..results.systems import Eval, plain_keys
 from ..results.text import cosimulation_lines, summary_table
+from ..results.units import Sim, Synth
 from ..studies.decode import decode_text
 from ..studies.evaluate import evaluate
 
@@ -54,7 +58,7 @@ RULES = ("measured", "roofline", "attacc-simulator")
 CROSSOVER, CONTEXTS = (MODEL, "qwen1.5-72b"), (512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
-def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
+def run(output: str, log: Callable[[str], None]) -> Demo:
     """Run the demo; files go to ``output``, the table to standard output."""
     began = time.perf_counter()
     os.environ.setdefault(LEVEL, "0")  # few clocks are simulated: the compiler need not optimise the models
@@ -81,17 +85,18 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
             measurement_of("synth", selection),
         )
         made = measure_all(asked, None, lambda text: log(f"           {text}"))
-        results = {measurement.kind: outcome.result or {} for measurement, outcome in made.items()}
-        sim, synth = results["sim"], results["synth"]
+        results = {measurement.kind: outcome.result for measurement, outcome in made.items()}
+        sim, synth = Sim.model_validate(results["sim"]), Synth.model_validate(results["synth"])
 
         tell(f"co-simulating one KV head's decode step: {TOKENS} tokens over the banks of a channel")
-        channel = _channel(selection, sim)
+        figures: Any = sim.measured  # an instance of the unit's own class
+        channel = _channel(selection, figures.softmax_gap_cycles)
         require_equal(channel)
 
         tell(f"evaluating {len(SYSTEMS)} systems with {MODEL}, context {CONTEXT}, batch {BATCH}")
         by_rule = [[_evaluate(system, MODEL, CONTEXT, BATCH, rule) for system in SYSTEMS] for rule in RULES]
         evaluations = by_rule[0]
-        sweeps = {e["system"]: _sweep(e) for e in evaluations}
+        sweeps = {e.system: _sweep(e) for e in evaluations}
 
         tell(f"the same with {CROSSOVER[1]}, and with contexts of {CONTEXTS[0]} to {CONTEXTS[-1]} tokens")
         crossover = _crossover()
@@ -114,23 +119,23 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
         ),
         decoding.command,
     ]
-    data = {
-        "crossover": crossover,
-        "evaluations": evaluations,
-        "by_rule": by_rule,
-        "sweeps": sweeps,
-        "sim": {**sim, "channel": channel},
-        "synth": synth,
-        "decoding": decoded,
-        "commands": commands,
-    }
     files = [str(folder / name) for name in ("index.html", "results.json", PROMPT_FILE, DECODED_PAGE)] + [
         *map(str, paths)
     ]
-    result = {"schema": 1, **data, "files": files}
-    document = enveloped(result, "demo")
+    result = Demo(
+        crossover=crossover,
+        evaluations=evaluations,
+        by_rule=by_rule,
+        sweeps=sweeps,
+        sim=DemoSim(**dict(sim), channel=channel),
+        synth=synth,
+        decoding=decoded,
+        commands=commands,
+        files=files,
+    )
+    document = enveloped(result.to_json(), "demo")
     write_files(folder, {"results.json": json.dumps(document, indent=1) + "\n"})
-    write_page(folder / "index.html", document)
+    write_page(folder / "index.html", document, result=result)
     write_page(folder / DECODED_PAGE, decoded)
 
     from rich.console import Console
@@ -138,8 +143,8 @@ def run(output: str, log: Callable[[str], None]) -> dict[str, Any]:
     console = Console()
     for line in answer(crossover):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
-    console.print(summary_table(data))
-    for line in (*cosimulation_lines({**sim, "channel": channel}), decode_text(decoded)):
+    console.print(summary_table(result))
+    for line in (*cosimulation_lines(result.sim), decode_text(result_of(decoded))):
         console.print(line, highlight=False, markup=False, soft_wrap=True)
     log(f"done in {time.perf_counter() - began:.0f} s: {folder / 'index.html'}, {folder / 'results.json'}, {paths[0]}")
     return result
@@ -205,7 +210,7 @@ class _Decoding:
         return json.loads(self._out.read())
 
 
-def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
+def _channel(selection: Any, gap_cycles: float) -> Channel:
     import math
 
     from bankside.constraints.memory import load_memory
@@ -213,8 +218,8 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
     from bankside.models.llm import load_model
 
     memory, shape = load_memory(MEMORY), load_model(MODEL)
-    gap = math.ceil(sim["softmax_gap_cycles"] / selection.config.clock_mhz * 1e6 / memory.clock_ps)
-    return simulate_channel(
+    gap = math.ceil(gap_cycles / selection.config.clock_mhz * 1e6 / memory.clock_ps)
+    channel = simulate_channel(
         selection.config,
         verilog(selection),
         memory=MEMORY,
@@ -224,17 +229,17 @@ def _channel(selection: Any, sim: dict[str, Any]) -> dict[str, Any]:
         head_dim=shape.head_dim,
         gap_cycles=gap,
     )
+    return Channel(**channel)
 
 
-def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> dict[str, Any]:
+def _evaluate(name: str, model: str, context: int, batch: int, rule: str) -> Eval:
     """Result of one of :data:`SYSTEMS`, which the page shows under this name."""
     system, changes = SYSTEMS[name]
-    return evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule}) | {
-        "system": name
-    }
+    found = evaluate(system, model, context=context, batch=batch, changes={**changes, "gpu.rule": rule})
+    return found.model_copy(update={"system": name})
 
 
-def _crossover() -> dict[str, Any]:
+def _crossover() -> Crossover:
     """Time of a token with units and without, at all contexts at which the batch fits. Each model has series with
     measured GPUs and with their roofline, for each unit that takes other numbers of its queries in a pass."""
     from bankside.constraints.core.errors import ConfigError
@@ -245,46 +250,47 @@ def _crossover() -> dict[str, Any]:
     for name in CROSSOVER:
         shape = load_model(name)
         for rule in RULES[:2]:
-            known: dict[int, dict[str, Any]] = {}
+            known: dict[int, Eval] = {}
             taken: set[int] = set()
             for unit in units:
-                points: list[dict[str, Any]] = []
+                points: list[CrossoverPoint] = []
                 together = 0
                 for context in CONTEXTS:
                     try:
                         if context not in known:
                             known[context] = _evaluate(without, name, context, BATCH, rule)
-                        pair = known[context], _evaluate(unit, name, context, BATCH, rule)
+                        alone, aided = known[context], _evaluate(unit, name, context, BATCH, rule)
                     except ConfigError:
                         break  # the KV cache is full
-                    together = pair[1]["attention"]["queries_per_pass"]
+                    together = plain_keys(aided.attention)["queries_per_pass"]
                     if together in taken:
                         break  # passes are those of a unit before
                     points.append(
-                        {"context": context}
-                        | {
-                            f"{word}_{key}": value
-                            for word, one in zip(("without", "with"), pair, strict=True)
-                            for key, value in (("ms", one["tpot_ms"]), ("attention_ms", attention_ms(one)))
-                        }
+                        CrossoverPoint(
+                            context=context,
+                            without_ms=alone.tpot_ms,
+                            without_attention_ms=attention_ms(alone),
+                            with_ms=aided.tpot_ms,
+                            with_attention_ms=attention_ms(aided),
+                        )
                     )
                 if points:
                     taken.add(together)
                     series.append(
-                        {
-                            "model": name,
-                            "queries_per_kv_head": shape.heads // shape.kv_heads,
-                            "unit": unit,
-                            "queries_per_pass": together,
-                            "gpu_rule": rule,
-                            "points": points,
-                        }
+                        CrossoverModel(
+                            model=name,
+                            queries_per_kv_head=shape.heads // shape.kv_heads,
+                            unit=unit,
+                            queries_per_pass=together,
+                            gpu_rule=rule,
+                            points=points,
+                        )
                     )
-    return {"systems": list(SYSTEMS), "batch": BATCH, "models": series}
+    return Crossover(systems=list(SYSTEMS), batch=BATCH, models=series)
 
 
-def _sweep(evaluation: dict[str, Any]) -> list[dict[str, Any]]:
+def _sweep(evaluation: Eval) -> list[Eval]:
     """The same system and model at batches up to the largest that fits."""
-    largest = evaluation["capacity"]["largest_batch"]
+    largest = evaluation.capacity.largest_batch
     batches = sorted({b for b in (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024) if b <= largest} | {largest})
-    return [_evaluate(evaluation["system"], MODEL, CONTEXT, batch, RULES[0]) for batch in batches]
+    return [_evaluate(evaluation.system, MODEL, CONTEXT, batch, RULES[0]) for batch in batches]

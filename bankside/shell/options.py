@@ -37,26 +37,21 @@ __all__ = [
 ]
 
 
-def _plain(result: Any) -> dict[str, Any]:
-    """Keys of a result; some commands still give a dictionary."""
-    return result if isinstance(result, dict) else result.to_json()  # type: ignore[no-any-return]
-
-
-def emit(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None:
+def emit(arguments: argparse.Namespace, result: Result) -> None:
     """One JSON object on standard output: the result of the command behind the keys that all results have."""
     from ..provenance.envelope import enveloped
 
-    print(json.dumps(enveloped(_plain(result), arguments.command), indent=2))
+    print(json.dumps(enveloped(result.to_json(), arguments.command), indent=2))
 
 
-def page(arguments: argparse.Namespace, result: Result | dict[str, Any]) -> None:
+def page(arguments: argparse.Namespace, result: Result) -> None:
     """The result as an HTML page, if the command line asks for it."""
     if arguments.html is not None:
         from ..pages import write_page
         from ..provenance.envelope import enveloped
 
-        document, typed = enveloped(_plain(result), arguments.command), None if isinstance(result, dict) else result
-        write_page(arguments.html, document, getattr(arguments, "records", None), typed)
+        document = enveloped(result.to_json(), arguments.command)
+        write_page(arguments.html, document, getattr(arguments, "records", None), result)
 
 
 def show(arguments: argparse.Namespace, result: Any, text: Callable[[Any], str]) -> None:
@@ -184,18 +179,9 @@ def records_argument(parser: argparse.ArgumentParser) -> None:
 def dry_run(arguments: argparse.Namespace, selection: Any) -> bool:
     if arguments.dry_run:
         from ..hardware.generate import tool_versions
+        from ..results.units import DryRun
 
-        emit(
-            arguments,
-            {
-                "schema": 1,
-                "unit": selection.unit.name,
-                "preset": selection.preset,
-                "config_hash": selection.config_hash,
-                "config": selection.config.model_dump(mode="json"),
-                "tools": tool_versions(),
-            },
-        )
+        emit(arguments, DryRun(**selection.keys, tools=tool_versions()))
     return arguments.dry_run
 
 

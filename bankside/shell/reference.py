@@ -1,7 +1,7 @@
 """Tables of ``docs/cli.md``: options from the parsers of the commands, keys from the classes of their results.
 
 A table stands in the page as in the pages of units (:mod:`bankside.pages.unit_page`). Its name is ``options_COMMAND``,
-or a class of :mod:`bankside.results.schemas`.
+or a class of :mod:`bankside.results.schemas`. ``kinds`` has the own keys of each built-in kind of system.
 """
 
 from __future__ import annotations
@@ -11,6 +11,9 @@ from collections.abc import Iterator
 
 from bankside.constraints.core.contract import SimResult
 from bankside.constraints.core.registry import UNITS
+from bankside.constraints.systems import FILES
+from bankside.models.systems import kinds
+from bankside.models.systems.registry import read_spec
 
 from ..pages.unit_page import MARK, keys, table
 from ..results import schemas
@@ -19,10 +22,8 @@ from .options import json_argument, selection_arguments
 
 __all__ = ["command_tables"]
 
-#: Prefix of the keys of a part that has a table of its own.
-PREFIXES = {"UnitAttention": "attention.", "TierAttention": "attention.", "ModuleAttention": "attention."}
 #: Keys whose parts have tables of their own.
-CLOSED = {"Sim": ("runs",), "EvalAny": ("attention",), "Demo": ("crossover",)}
+CLOSED = {"Sim": ("runs",), "Demo": ("crossover", "sim", "synth")}
 
 #: Commands with a unit and its configuration.
 SELECTING = ("gen", "sim", "synth", "time")
@@ -31,7 +32,11 @@ SELECTING = ("gen", "sim", "synth", "time")
 def command_tables(text: str) -> dict[str, str]:
     """The tables that a page's text has marks for, by their names."""
     return {
-        name: options(name.removeprefix("options_")) if name.startswith("options_") else results(name)
+        name: options(name.removeprefix("options_"))
+        if name.startswith("options_")
+        else own_keys()
+        if name == "kinds"
+        else results(name)
         for name in (mark[2] for mark in MARK.finditer(text))
     }
 
@@ -46,10 +51,28 @@ def results(name: str) -> str:
     rows = [
         row
         for one in kinds
-        for row in keys(one, PREFIXES.get(name, ""), CLOSED.get(name, ()))
+        for row in keys(one, closed=CLOSED.get(name, ()))
         if row[0].strip("`").split(".")[0].split("[")[0] not in shared
     ]
     return table(["key", "type", "unit", "meaning"], rows)
+
+
+def own_keys() -> str:
+    """Keys that built-in kinds of system add to the result of ``eval``, or that stand in place of keys of all systems."""
+    rows: list[list[str]] = []
+    for kind, named in _systems().items():
+        own = kinds()[kind].result
+        if own is not None:
+            rows += [[f"*{', '.join(named)}*", "", "", ""], *keys(own)]
+    return table(["key", "type", "unit", "meaning"], rows)
+
+
+def _systems() -> dict[str, list[str]]:
+    """Names of the built-in systems of each kind."""
+    found: dict[str, list[str]] = {}
+    for name in FILES:
+        found.setdefault(read_spec(name)[0]["kind"], []).append(name)
+    return found
 
 
 def options(name: str) -> str:

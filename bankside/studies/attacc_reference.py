@@ -9,6 +9,7 @@ from typing import Any
 from bankside.constraints.core.errors import ConfigError, nearest
 
 from ..provenance.sources import note_sources
+from ..results.systems import EvalReference, ReferenceRow
 
 __all__ = ["OPTIONS", "REFUSAL", "compare_reference", "reference_text"]
 
@@ -20,8 +21,8 @@ REFUSAL = "{} goes without --reference, whose rows have their own conditions"
 _OF_HISTORY = ("g_energy (nJ)", "g_dram_energy", "g_attn_mem_energy")
 
 
-def compare_reference(system: str, reference: str, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-    """Result of ``bankside eval SYSTEM --reference FILE --json``: each row of the file as its system gives it, and the
+def compare_reference(system: str, reference: str, changes: Mapping[str, Any] | None = None) -> EvalReference:
+    """Result of ``bankside eval SYSTEM --reference FILE``: each row of the file as its system gives it, and the
     relative errors by component. ``changes``: values of system files that are replaced, by dotted key, in all rows.
 
     Raises
@@ -35,7 +36,7 @@ def compare_reference(system: str, reference: str, changes: Mapping[str, Any] | 
         raise ConfigError(f"--reference: {nearest('system', system, SYSTEMS)}")
     runs = read_reference(reference)
     note_sources(compare_reference)
-    rows: list[dict[str, Any]] = []
+    rows: list[ReferenceRow] = []
     errors: dict[str, list[float]] = {}
     left_out: dict[str, int] = {}
     for run, results in zip(runs, compare(runs, changes), strict=True):
@@ -47,28 +48,23 @@ def compare_reference(system: str, reference: str, changes: Mapping[str, Any] | 
             own[column] = _error(value, run.results[column])
             errors.setdefault(column, []).append(own[column])
         rows.append(
-            {
-                "line": run.line,
-                **run.conditions,
-                "results": results,
-                "reference": dict(run.results),
-                "relative_error": own,
-            }
+            ReferenceRow(
+                line=run.line, **run.conditions, results=results, reference=dict(run.results), relative_error=own
+            )
         )
     errors = {column: errors[column] for column in COMPONENTS if column in errors}
-    cycled = [row for row in rows if CYCLES in row["results"]]
-    return {
-        "schema": 1,
-        "system": system,
-        "reference": reference,
-        "rows": rows,
-        "components": list(errors),
-        "worst_relative_error": {column: max(map(abs, found)) for column, found in errors.items()},
-        "median_relative_error": {column: statistics.median(found) for column, found in errors.items()},
-        "cycle_rows": len(cycled),
-        "exact_cycles": sum(row["results"][CYCLES] == row["reference"][CYCLES] for row in cycled),
-        "not_compared": left_out,
-    }
+    cycled = [row for row in rows if CYCLES in row.results]
+    return EvalReference(
+        system=system,
+        reference=reference,
+        rows=rows,
+        components=list(errors),
+        worst_relative_error={column: max(map(abs, found)) for column, found in errors.items()},
+        median_relative_error={column: statistics.median(found) for column, found in errors.items()},
+        cycle_rows=len(cycled),
+        exact_cycles=sum(row.results[CYCLES] == row.reference[CYCLES] for row in cycled),
+        not_compared=left_out,
+    )
 
 
 def _error(value: float, reference: float) -> float:
@@ -76,21 +72,21 @@ def _error(value: float, reference: float) -> float:
     return (value - reference) / reference if reference else float(value != 0)
 
 
-def reference_text(result: dict[str, Any]) -> str:
+def reference_text(result: EvalReference) -> str:
     """The result for people to read."""
     lines = [
-        f"{result['system']}: {len(result['rows'])} rows of {result['reference']}",
-        f"  cycles exact in {result['exact_cycles']} of {result['cycle_rows']} rows that have them",
+        f"{result.system}: {len(result.rows)} rows of {result.reference}",
+        f"  cycles exact in {result.exact_cycles} of {result.cycle_rows} rows that have them",
         "",
         f"  {'component':<20} {'median error':>13} {'worst':>11}",
     ]
-    for column in result["components"]:
+    for column in result.components:
         lines.append(
-            f"  {column:<20} {_percent(result['median_relative_error'][column]):>13} "
-            f"{_percent(result['worst_relative_error'][column]):>11}"
+            f"  {column:<20} {_percent(result.median_relative_error[column]):>13} "
+            f"{_percent(result.worst_relative_error[column]):>11}"
         )
-    if result["not_compared"]:
-        lines.append(f"  not compared, units on the logic die: {_counts(result['not_compared'])}")
+    if result.not_compared:
+        lines.append(f"  not compared, units on the logic die: {_counts(result.not_compared)}")
     return "\n".join(lines)
 
 

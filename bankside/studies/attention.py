@@ -7,6 +7,7 @@ from typing import Any
 from bankside.constraints.core.errors import ConfigError, nearest
 
 from ..provenance.sources import note_sources
+from ..results.systems import EvalLayer, Layer
 
 __all__ = ["OPTIONS", "REFUSAL", "SIMULATOR", "evaluate_layer", "layer_text"]
 
@@ -47,7 +48,7 @@ def evaluate_layer(
     head_dim: int = 128,
     quirks: str = SIMULATOR,
     trace: str | None = None,
-) -> dict[str, Any]:
+) -> EvalLayer:
     """Cycles, time and commands of the layer on one stack; ``quirks`` is a name or ``none``.
 
     Raises :exc:`ConfigError` for another system, a missing option, or a layer that does not fit.
@@ -69,49 +70,43 @@ def evaluate_layer(
     parts = timing.energy_pj
     if trace is not None:
         layer.write_trace(trace)
-    return {
-        "schema": 1,
-        "system": system,
-        "layer": {
-            "tokens": tokens,
-            "heads_per_stack": heads_per_stack,
-            "head_dim": head_dim,
-            "bytes": element_bytes,
-            "placement": placement,
-        },
-        "memory": timing.memory.name,
-        "power_limit": power_limit,
-        "quirks": named,
-        "cycles": timing.cycles,
-        "time_ns": round(timing.time_ns, 3),
-        "commands": timing.commands,
-        "row_hits": timing.row_hits,
-        "energy_pj": parts.pop("total", None),
-        "energy_breakdown_pj": parts or None,
-    }
+    return EvalLayer(
+        system="attacc",
+        layer=Layer(
+            tokens=tokens, heads_per_stack=heads_per_stack, head_dim=head_dim, bytes=element_bytes, placement=placement
+        ),
+        memory=timing.memory.name,
+        power_limit=power_limit,
+        quirks=named,
+        cycles=timing.cycles,
+        time_ns=round(timing.time_ns, 3),
+        commands=timing.commands,
+        row_hits=timing.row_hits,
+        energy_pj=parts.pop("total", None),
+        energy_breakdown_pj=parts or None,
+    )
 
 
-def layer_text(r: dict[str, Any]) -> str:
+def layer_text(r: EvalLayer) -> str:
     """The result for people to read."""
-    layer = r["layer"]
+    layer = r.layer
     what = (
-        f"attacc, one attention layer on one stack: {layer['tokens']} tokens, {layer['heads_per_stack']} heads, "
-        f"head dimension {layer['head_dim']}, {layer['bytes']} bytes, placement {layer['placement']}"
+        f"attacc, one attention layer on one stack: {layer.tokens} tokens, {layer.heads_per_stack} heads, "
+        f"head dimension {layer.head_dim}, {layer.bytes} bytes, placement {layer.placement}"
     )
     quirks = (
-        f"as in the public simulator ({r['quirks']}); --quirks none leaves out its defects"
-        if r["quirks"]
+        f"as in the public simulator ({r.quirks}); --quirks none leaves out its defects"
+        if r.quirks
         else "without the public simulator's defects"
     )
     rows = [
-        ("time", f"{r['cycles']} cycles, {r['time_ns'] / 1e3:.3f} us"),
-        ("memory", f"{r['memory']}, power limit {'on' if r['power_limit'] else 'off'}"),
-        ("commands", ", ".join(f"{count} {name}" for name, count in r["commands"].items())),
-        ("row hits", str(r["row_hits"])),
+        ("time", f"{r.cycles} cycles, {r.time_ns / 1e3:.3f} us"),
+        ("memory", f"{r.memory}, power limit {'on' if r.power_limit else 'off'}"),
+        ("commands", ", ".join(f"{count} {name}" for name, count in r.commands.items())),
+        ("row hits", str(r.row_hits)),
         (
             "energy (pJ)",
-            ", ".join(f"{name} {value:.0f}" for name, value in (r["energy_breakdown_pj"] or {}).items())
-            or "not modelled",
+            ", ".join(f"{name} {value:.0f}" for name, value in (r.energy_breakdown_pj or {}).items()) or "not modelled",
         ),
         ("controller", quirks),
     ]

@@ -9,19 +9,19 @@ import os
 import platform
 import subprocess
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from pydantic import Field
 
-from bankside.constraints.core.document import Strict, parse_json, read_text, validate
+from bankside.constraints.core.document import parse_json, read_text, validate
 from bankside.constraints.core.errors import CheckFailed, ConfigError
 from bankside.constraints.core.workspace import write_files
 
 from ..provenance.version import PACKAGE, version
+from ..results.tool import Bench, BenchBefore, BenchCompared, BenchMachine, Benchmark
 
 __all__ = ["Entry", "compared", "entry_of", "keep", "last", "lines", "run"]
 
@@ -38,34 +38,13 @@ HISTORY = (
 MAX_BYTES = 1 << 24
 
 
-class Row(Strict):
-    """A figure. Seconds are better when smaller, rates when larger."""
+class Entry(BenchBefore):
+    """A line of a history: one run of ``bankside bench``. Seconds are better when smaller, rates when larger."""
 
-    benchmark: str
-    what: str
-    value: float = Field(gt=0)
-    unit: str
+    results: list[Benchmark]
 
 
-class Machine(Strict):
-    """Where a run was measured."""
-
-    processor: str
-    cores: int = Field(ge=1)
-    python: str
-
-
-class Entry(Strict):
-    """A line of a history: one run of ``bankside bench``."""
-
-    date: str
-    version: str
-    commit: str | None
-    machine: Machine
-    results: list[Row]
-
-
-def run(log: Callable[[str], None], pattern: str = "*", show: Callable[[str], None] = print) -> dict[str, Any]:
+def run(log: Callable[[str], None], pattern: str = "*", show: Callable[[str], None] = print) -> Bench:
     """Measure the benchmarks with names like ``pattern``. ``show`` gets one line per figure as soon as it is there.
 
     Raises
@@ -73,26 +52,26 @@ def run(log: Callable[[str], None], pattern: str = "*", show: Callable[[str], No
     :exc:`ConfigError`
         If no benchmark has a name like ``pattern``.
     """
-    rows: list[dict[str, Any]] = []
+    rows = []
     chosen = [one for one in _benchmarks() if fnmatch.fnmatchcase(one[0], pattern)]
     if not chosen:
         raise ConfigError(f"no benchmark is called '{pattern}': " + ", ".join(name for name, _ in _benchmarks()))
     for name, function in chosen:
         log(f"measuring: {name}")
         for what, value, unit in function():
-            rows.append({"benchmark": name, "what": what, "value": value, "unit": unit})
+            rows.append(Benchmark(benchmark=name, what=what, value=value, unit=unit))
             show(f"{name:<24} {what:<46} {value:>14,.4g} {unit}")
-    return {"schema": 1, "results": rows}
+    return Bench(results=rows)
 
 
-def entry_of(results: Sequence[Mapping[str, Any]]) -> Entry:
-    """The line of a history for the ``results`` of :func:`run`, measured here and now."""
+def entry_of(result: Bench) -> Entry:
+    """The line of a history for the result of :func:`run`, measured here and now."""
     return Entry(
         date=datetime.now(UTC).isoformat(timespec="seconds"),
         version=version(),
         commit=_commit(),
-        machine=Machine(processor=_processor(), cores=os.cpu_count() or 1, python=platform.python_version()),
-        results=[Row(**row) for row in results],
+        machine=BenchMachine(processor=_processor(), cores=os.cpu_count() or 1, python=platform.python_version()),
+        results=result.results,
     )
 
 
@@ -149,18 +128,18 @@ def keep(path: str | Path, entry: Entry | None = None) -> None:
         write_files(path.parent, {path.name: f"{before}{json.dumps(entry.model_dump())}\n"})
 
 
-def compared(before: Entry, now: Entry) -> list[dict[str, Any]]:
-    """Figures that both runs have. ``speed`` tells how many times as fast the second run is."""
+def compared(before: Entry, now: Entry) -> list[BenchCompared]:
+    """Figures that both runs have."""
     known = {(row.benchmark, row.what, row.unit): row.value for row in before.results}
     return [
-        {
-            "benchmark": row.benchmark,
-            "what": row.what,
-            "before": was,
-            "now": row.value,
-            "unit": row.unit,
-            "speed": was / row.value if row.unit == "s" else row.value / was,
-        }
+        BenchCompared(
+            benchmark=row.benchmark,
+            what=row.what,
+            before=was,
+            now=row.value,
+            unit=row.unit,
+            speed=was / row.value if row.unit == "s" else row.value / was,
+        )
         for row in now.results
         if (was := known.get((row.benchmark, row.what, row.unit)))
     ]
@@ -176,8 +155,8 @@ def lines(before: Entry, now: Entry) -> list[str]:
     return [
         head,
         *(
-            f"{row['benchmark']:<24} {row['what']:<46} {row['before']:>12,.4g} -> {row['now']:>12,.4g} {row['unit']:<11}"
-            f" {row['speed']:6.2f} times as fast"
+            f"{row.benchmark:<24} {row.what:<46} {row.before:>12,.4g} -> {row.now:>12,.4g} {row.unit:<11}"
+            f" {row.speed:6.2f} times as fast"
             for row in rows
         ),
         *([] if rows else ["no figure is in both runs"]),
@@ -325,10 +304,10 @@ def _live_heads() -> list[tuple[str, float, str]]:
                     ]
                 )
         seconds = time.perf_counter() - seconds
-        figures = live.figures.plain()
+        figures = live.figures
         return [
-            ("pam-hbm, 16 heads at 2048 tokens, a simulator", figures["clocks_per_second"], "clocks/s"),
-            ("two simulators, model and comparison", (figures["clocks"] - before) / seconds, "clocks/s"),
+            ("pam-hbm, 16 heads at 2048 tokens, a simulator", figures.clocks / figures.seconds, "clocks/s"),
+            ("two simulators, model and comparison", (figures.clocks - before) / seconds, "clocks/s"),
             ("32 tokens of the 16 heads", 32 * seconds / (tokens - 1), "s"),
         ]
 

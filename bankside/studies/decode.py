@@ -18,6 +18,7 @@ from bankside.constraints.core.errors import ConfigError
 from ..evidence.records import RecordFolder
 from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
+from ..results import decoding as results
 
 if TYPE_CHECKING:
     from bankside.cosim.live.decode import RtlHeads
@@ -64,23 +65,19 @@ def _fits(model: Model, file: str, tokens: int, more: int = 0) -> None:
 
 def step_cost(
     system: str | None, shape: ModelShape, context: int, records: str | None, selected: StepSelection | None = None
-) -> tuple[dict[str, Any], list[str]]:
-    """Time, energy and records of a token's step by key of the result, and notes, from the system's model.
+) -> tuple[results.StepCost, str]:
+    """Time, energy and records of a token's step from the system's model, and a note.
 
     A single request attends to ``context`` tokens. If the system's model takes runs, the request reads what the last
     token's queries ``selected``. If the system's own split does not fit the model, the fastest split that fits is taken.
     """
     from bankside.models.systems import MissingRecord, load_system
 
-    none: dict[str, Any] = {
-        "time_per_token_us": None,
-        "energy_per_token_mj": None,
-        "time_breakdown_us": None,
-        "time_line": None,
-        "records": [],
-    }
+    none = results.StepCost(
+        time_per_token_us=None, energy_per_token_mj=None, time_breakdown_us=None, time_line=None, records=[]
+    )
     if system is None:
-        return none, ["no system has the time and energy of this step"]
+        return none, "no system has the time and energy of this step"
     loaded = load_system(system)
     note_sources(step_cost, type(loaded))
     folder = RecordFolder(records)
@@ -91,51 +88,49 @@ def step_cost(
         try:
             found.append((one, one.evaluate(shape, context=context, batch=1, records=folder), one.bind(shape, folder)))
         except MissingRecord as missing:
-            return none, [f"no time and energy of the step: {missing}"]
+            return none, f"no time and energy of the step: {missing}"
         except ConfigError as error:
             problem = problem or str(error)
             continue
         if one is loaded:
             break
     if not found:
-        return none, [f"no time and energy of the step: {problem}"]
+        return none, f"no time and energy of the step: {problem}"
     best, result, bound = min(found, key=lambda each: each[1].tpot_ms)
     split = "" if best is loaded else f" with tensor parallelism of {best.tp} and {best.pp} stages"
+    load = (
+        f"attends to {context} tokens"
+        if best.selected is None
+        else f"reads the last token's selections among {context} tokens"
+    )
     return (
-        {
-            "time_per_token_us": result.tpot_ms * 1e3,
-            "energy_per_token_mj": result.energy_mj_per_token,
-            "time_breakdown_us": {name: value * 1e3 for name, value in result.breakdown_ms.items()},
-            "time_line": _time_line(bound, context),
-            "records": list(bound.sources),
-        },
-        [
-            f"time and energy are from the model of {best.name}{split}, one request that "
-            + (
-                f"attends to {context} tokens"
-                if best.selected is None
-                else f"reads the last token's selections among {context} tokens"
-            )
-        ],
+        results.StepCost(
+            time_per_token_us=result.tpot_ms * 1e3,
+            energy_per_token_mj=result.energy_mj_per_token,
+            time_breakdown_us={name: value * 1e3 for name, value in result.breakdown_ms.items()},
+            time_line=_time_line(bound, context),
+            records=list(bound.sources),
+        ),
+        f"time and energy are from the model of {best.name}{split}, one request that {load}",
     )
 
 
-def _time_line(bound: Bound[System], context: int) -> dict[str, Any]:
+def _time_line(bound: Bound[System], context: int) -> results.DecodeTimeLine:
     """Spans of a step of one request: of all layers, or of the first one if there are too many."""
     view = bound.timeline(context=context, batch=1)
     whole = view.layers == view.of_layers and len(view.spans) <= SPANS
     spans = view.spans if whole else [span for span in view.spans if span.args.get("layer", -1) == 0][:SPANS]
-    return {
-        "layers": view.of_layers if whole else 1,
-        "of_layers": view.of_layers,
-        "spans": [
-            {"track": span.track, "name": span.name, "start_us": span.start_s * 1e6, "us": span.seconds * 1e6}
+    return results.DecodeTimeLine(
+        layers=view.of_layers if whole else 1,
+        of_layers=view.of_layers,
+        spans=[
+            results.DecodeSpan(track=span.track, name=span.name, start_us=span.start_s * 1e6, us=span.seconds * 1e6)
             for span in spans
         ],
-    }
+    )
 
 
-def _reads(reads: np.ndarray | None) -> dict[str, Any] | None:
+def _reads(reads: np.ndarray | None) -> results.DecodeReads | None:
     """What sparse attention reads, by column."""
     from bankside.models.decode.decoder import READS, UNIT_TOKENS
     from bankside.models.program.selected import ROW_TOKENS
@@ -143,17 +138,17 @@ def _reads(reads: np.ndarray | None) -> dict[str, Any] | None:
     if reads is None:
         return None
     tokens = reads[:, 0].astype(np.int64)
-    return {
-        "unit_tokens": UNIT_TOKENS,
-        "row_tokens": ROW_TOKENS,
-        "tokens": tokens.tolist(),
+    return results.DecodeReads(
+        unit_tokens=UNIT_TOKENS,
+        row_tokens=ROW_TOKENS,
+        tokens=tokens.tolist(),
         **{name: reads[:, 1 + n].tolist() for n, name in enumerate(READS)},
-        "units_of_all": (-(-tokens // UNIT_TOKENS)).tolist(),
-        "rows_of_all": (-(-tokens // ROW_TOKENS)).tolist(),
-    }
+        units_of_all=(-(-tokens // UNIT_TOKENS)).tolist(),
+        rows_of_all=(-(-tokens // ROW_TOKENS)).tolist(),
+    )
 
 
-def _waveform(wave: Waveform | None) -> dict[str, Any] | None:
+def _waveform(wave: Waveform | None) -> results.DecodeWaveform | None:
     """Valid and ready of each stream as runs of cycles, and the payloads of some cycles."""
     from bankside.cosim.bench.campaign import streams
 
@@ -161,37 +156,35 @@ def _waveform(wave: Waveform | None) -> dict[str, Any] | None:
         return None
     ports = {port.name: port for port in streams(wave.part.config)}
     cycles = max((len(one.valid) for one in wave.streams.values()), default=0)
-    results = [
+    starts = [
         int(np.flatnonzero(one.valid)[0])
         for name, one in wave.streams.items()
         if not ports[name].is_input and one.valid.any()
     ]
     windows = [(0, min(CYCLES * 2, cycles))]
-    if results and min(results) + CYCLES > windows[0][1]:
-        windows.append((max(min(results) - CYCLES, windows[0][1]), min(min(results) + CYCLES, cycles)))
+    if starts and min(starts) + CYCLES > windows[0][1]:
+        windows.append((max(min(starts) - CYCLES, windows[0][1]), min(min(starts) + CYCLES, cycles)))
     rows = []
     for name, one in wave.streams.items():
         at = [cycle for first, end in windows for cycle in range(first, end) if one.valid[cycle]]
         rows.append(
-            {
-                "stream": name,
-                "input": ports[name].is_input,
-                "valid": _runs(one.valid),
-                "ready": _runs(one.ready),
-                "payloads": {str(cycle): one.payload[cycle][::-1].tobytes().hex() for cycle in at},
-            }
+            results.DecodeStream(
+                stream=name,
+                input=ports[name].is_input,
+                valid=_runs(one.valid),
+                ready=_runs(one.ready),
+                payloads={str(cycle): one.payload[cycle][::-1].tobytes().hex() for cycle in at},
+            )
         )
-    return {
-        "unit": wave.part.module,
-        "token": wave.named.token,
-        "layer": wave.named.layer,
-        "head": wave.named.head,
-        "clock_mhz": wave.part.config.clock_mhz,
-        "clocks": wave.clocks,
-        "cycles": cycles,
-        "windows": [list(one) for one in windows],
-        "streams": rows,
-    }
+    return results.DecodeWaveform(
+        unit=wave.part.module,
+        **asdict(wave.named),
+        clock_mhz=wave.part.config.clock_mhz,
+        clocks=wave.clocks,
+        cycles=cycles,
+        windows=[list(one) for one in windows],
+        streams=rows,
+    )
 
 
 def _runs(bits: np.ndarray) -> list[list[int]]:
@@ -218,8 +211,8 @@ def decode_result(
     rtl_accelerator: bool = False,
     progress: Callable[[str], None] = lambda text: None,
     count: Callable[[int, int], None] = lambda done, total: None,
-) -> dict[str, Any]:
-    """Result of ``bankside decode --json``.
+) -> results.Decode:
+    """A sequence of tokens on a system, and float32 on the same tokens.
 
     Parameters
     ----------
@@ -297,58 +290,54 @@ def decode_result(
         progress(each.name)
         again = teacher_forced(model, each, run.tokens, reference=run)
         rows.append(
-            {
-                "system": each.name,
-                **_figures(compare(model, again)),
-                "attention_error_mean": _finite(float(again.error.mean())),
-            }
+            results.DecodeCompared(
+                system=each.name,
+                **dict(_figures(compare(model, again))),
+                attention_error_mean=_finite(float(again.error.mean())),
+            )
         )
     found = compare(model, run)
-    cost, notes = step_cost(
+    figures = _figures(found)
+    cost, note = step_cost(
         backend.system, model.shape, len(run.tokens), records, None if chosen is None else chosen.step
     )
     details = dict(run.details)
-    by_tier = {name: details.pop(name) for name in ("tiers", "tokens_by_tier") if name in details}
-    result: dict[str, Any] = {
-        "schema": 1,
-        "model": model.shape.name,
-        "folder": str(model.folder),
-        "model_sha256": model_digest(model),
-        "system": system,
-        "mode": "teacher-forced" if forced else "free",
-        "interrupted": run.interrupted,
-        "prompt_tokens": run.prompt,
-        "temperature": temperature,
-        "seed": seed,
-        "tokens": run.tokens.tolist(),
-        "pieces": [model.tokenizer.decode([token], skip_special_tokens=False) for token in run.tokens.tolist()],
-        "text": model.tokenizer.decode(run.tokens.tolist(), skip_special_tokens=False),
-        **_figures(found),
-        "reference": {
-            "perplexity": _finite(found.reference_perplexity),
-            "bits_per_byte": _finite(found.reference_bits_per_byte),
-        },
-        "agrees": found.agrees.tolist(),
-        "attention_error": [[_finite(float(value)) for value in row] for row in run.error],
-        "attention": {"dense": _map(run.weights), "selected": None if run.selected is None else _map(run.selected)},
-        "reads": _reads(run.reads),
-        "placement": {"tiers": by_tier["tiers"], "tokens": by_tier["tokens_by_tier"]} if by_tier else None,
-        "details": details,
-        "compared": rows,
-        "hazards": None,
-        "rtl": None if heads is None else {**heads.figures(), "waveform": _waveform(heads.waveform())},
-        **cost,
-        "notes": notes,
-        "tools": tool_versions(),
-    }
-    if measured:
-        result["hazards"] = [
-            {key: _plain(value) for key, value in asdict(one).items()}
-            for one in hazards(model, run.tokens, run, progress)
-        ]
-    if any(result[key] is None for key in ("perplexity", "kl_mean_nats", "max_abs_logit_error")):
-        notes.append(f"logits of {system} are not all finite numbers, so figures are missing")
-    return result
+    tiers, by_tier = (details.pop(name, None) for name in ("tiers", "tokens_by_tier"))
+    missing = None in (figures.perplexity, figures.kl_mean_nats, figures.max_abs_logit_error)
+    return results.Decode(
+        model=model.shape.name,
+        folder=str(model.folder),
+        model_sha256=model_digest(model),
+        system=system,
+        mode="teacher-forced" if forced else "free",
+        interrupted=run.interrupted,
+        prompt_tokens=run.prompt,
+        temperature=temperature,
+        seed=seed,
+        tokens=run.tokens.tolist(),
+        pieces=[model.tokenizer.decode([token], skip_special_tokens=False) for token in run.tokens.tolist()],
+        text=model.tokenizer.decode(run.tokens.tolist(), skip_special_tokens=False),
+        **dict(figures),
+        reference=results.DecodeReference(
+            perplexity=_finite(found.reference_perplexity), bits_per_byte=_finite(found.reference_bits_per_byte)
+        ),
+        agrees=found.agrees.tolist(),
+        attention_error=[[_finite(float(value)) for value in row] for row in run.error],
+        attention=results.DecodeMaps(
+            dense=_map(run.weights), selected=None if run.selected is None else _map(run.selected)
+        ),
+        reads=_reads(run.reads),
+        placement=None if tiers is None else results.DecodePlacement(tiers=tiers, tokens=by_tier),
+        details=details,
+        compared=rows,
+        hazards=[results.DecodeHazard(**_plain(asdict(one))) for one in hazards(model, run.tokens, run, progress)]
+        if measured
+        else None,
+        rtl=None if heads is None else results.DecodeRtl(**heads.figures(), waveform=_waveform(heads.waveform())),
+        **dict(cost),
+        notes=[note, *([f"logits of {system} are not all finite numbers, so figures are missing"] if missing else [])],
+        tools=tool_versions(),
+    )
 
 
 def _in_rtl(
@@ -392,15 +381,9 @@ def _in_rtl(
     return heads
 
 
-def _figures(found: Compared) -> dict[str, Any]:
-    return {
-        "perplexity": _finite(found.perplexity),
-        "bits_per_byte": _finite(found.bits_per_byte),
-        "agreement": found.agreement,
-        "first_difference": found.first_difference,
-        "kl_mean_nats": _finite(found.kl_mean_nats),
-        "max_abs_logit_error": _finite(found.max_abs_logit_error),
-    }
+def _figures(found: Compared) -> results.DecodeFigures:
+    names = results.DecodeFigures.model_fields
+    return results.DecodeFigures(**_plain({name: getattr(found, name) for name in names}))
 
 
 def _finite(value: float) -> float | None:
@@ -422,73 +405,58 @@ def _map(weights: np.ndarray) -> list[list[float]]:
     return [[round(float(value), 6) for value in row] for row in np.add.reduceat(rows, edges[:-1], axis=1)]
 
 
-def decode_text(result: Mapping[str, Any]) -> str:
+def decode_text(result: results.Decode) -> str:
     """The result for a person."""
     from ..results.words import number
 
-    lines = (
-        [
-            "".join(result["pieces"][: result["prompt_tokens"]])
-            + ("" if result["mode"] != "free" else "|" + "".join(result["pieces"][result["prompt_tokens"] :])),
-            "",
-        ]
-        if result["mode"] == "free"
-        else []
+    first, reference, pieces = result.prompt_tokens, result.reference, result.pieces
+    lines = ["".join(pieces[:first]) + "|" + "".join(pieces[first:]), ""] if result.mode == "free" else []
+    agree = f"{100 * result.agreement:.2f} %" + (
+        "" if result.first_difference is None else f", first difference at token {result.first_difference}"
     )
-    agree = f"{100 * result['agreement']:.2f} %" + (
-        "" if result["first_difference"] is None else f", first difference at token {result['first_difference']}"
-    )
-    lines += [
-        f"{result['model']} on {result['system']}, {len(result['tokens'])} tokens, {result['mode']}"
-        + (", interrupted" if result["interrupted"] else ""),
-        f"perplexity           {number(result['perplexity'], 4)} (float32 "
-        f"{number(result['reference']['perplexity'], 4)})",
-        f"bits per byte        {number(result['bits_per_byte'], 4)} (float32 "
-        f"{number(result['reference']['bits_per_byte'], 4)})",
-        f"greedy agreement     {agree}",
-        f"divergence           {number(result['kl_mean_nats'], 6)} nats",
-        f"largest logit error  {number(result['max_abs_logit_error'], 4)}",
-    ]
     worst = [
         (value or 0.0, layer, head)
-        for layer, row in enumerate(result["attention_error"])
+        for layer, row in enumerate(result.attention_error)
         for head, value in enumerate(row)
     ]
     value, layer, head = max(worst)
-    lines.append(f"attention error      at most {value:.2e}, head {layer}.{head}")
-    if result["time_per_token_us"] is not None:
+    lines += [
+        f"{result.model} on {result.system}, {len(result.tokens)} tokens, {result.mode}"
+        + (", interrupted" if result.interrupted else ""),
+        f"perplexity           {number(result.perplexity, 4)} (float32 {number(reference.perplexity, 4)})",
+        f"bits per byte        {number(result.bits_per_byte, 4)} (float32 {number(reference.bits_per_byte, 4)})",
+        f"greedy agreement     {agree}",
+        f"divergence           {number(result.kl_mean_nats, 6)} nats",
+        f"largest logit error  {number(result.max_abs_logit_error, 4)}",
+        f"attention error      at most {value:.2e}, head {layer}.{head}",
+    ]
+    if result.time_per_token_us is not None:
+        lines.append(f"a token's step       {result.time_per_token_us:.1f} us, {result.energy_per_token_mj:.3f} mJ")
+    if (rtl := result.rtl) is not None:
         lines.append(
-            f"a token's step       {result['time_per_token_us']:.1f} us, {result['energy_per_token_mj']:.3f} mJ"
+            f"in RTL               {rtl.heads} head{'' if rtl.heads == 1 else 's'}, {rtl.tokens} tokens, {rtl.clocks} "
+            f"clocks, {rtl.clocks_per_second:,.0f} clocks/s, {rtl.mismatches} mismatches"
         )
-    if result["rtl"] is not None:
-        lines.append(
-            "in RTL               {heads} head{plural}, {tokens} tokens, {clocks} clocks, "
-            "{clocks_per_second:,.0f} clocks/s, {mismatches} mismatches".format(
-                **result["rtl"], plural="" if result["rtl"]["heads"] == 1 else "s"
-            )
+    lines += [
+        f"  {one.system:<20} perplexity {number(one.perplexity, 4)}, agreement {100 * one.agreement:.2f} %, divergence "
+        f"{number(one.kl_mean_nats, 6)} nats"
+        for one in result.compared
+    ]
+    for hazard in result.hazards or []:
+        figures = ", ".join(
+            f"{key.replace('_', ' ')} {number(value, 4) if isinstance(value, float) else value}"
+            for key, value in hazard.figures.items()
         )
-    for one in result["compared"]:
-        lines.append(
-            f"  {one['system']:<20} perplexity {number(one['perplexity'], 4)}, agreement "
-            f"{100 * one['agreement']:.2f} %, divergence {number(one['kl_mean_nats'], 6)} nats"
-        )
-    for one in result["hazards"] or []:
-        lines.append(
-            f"  {one['name']}: perplexity {number(one['perplexity'], 4)} ({one['with_it']}) against "
-            f"{number(one['perplexity_without'], 4)} ({one['without_it']})"
-        )
-        lines.append(
-            "    "
-            + ", ".join(
-                f"{key.replace('_', ' ')} {number(value, 4) if isinstance(value, float) else value}"
-                for key, value in one["figures"].items()
-            )
-        )
-    return "\n".join([*lines, *result["notes"]])
+        lines += [
+            f"  {hazard.name}: perplexity {number(hazard.perplexity, 4)} ({hazard.with_it}) against "
+            f"{number(hazard.perplexity_without, 4)} ({hazard.without_it})",
+            f"    {figures}",
+        ]
+    return "\n".join([*lines, *result.notes])
 
 
-def capture_result(folder: str, text: str, output: str, *, tokens: int | None = None) -> dict[str, Any]:
-    """Result of ``bankside capture --json``: queries, keys and values of a text, and a trace of attention.
+def capture_result(folder: str, text: str, output: str, *, tokens: int | None = None) -> results.Capture:
+    """Queries, keys and values of a text, and a trace of attention.
 
     Raises
     ------
@@ -503,22 +471,22 @@ def capture_result(folder: str, text: str, output: str, *, tokens: int | None = 
     found, words = text_tokens(model, text, "a text")
     found = found[:tokens]
     _fits(model, text, len(found))
-    head = capture(model, found, output, hashlib.sha256(words.encode()).hexdigest())
+    digest = hashlib.sha256(words.encode()).hexdigest()
+    made = capture(model, found, output, digest)
     trace = Path(output) / "attention.jsonl"
     steps = trace_of(output, trace)
-    return {
-        "schema": 1,
-        "model": model.shape.name,
-        "model_sha256": head["model_sha256"],
-        "text_sha256": head["text_sha256"],
-        "folder": output,
-        "tokens": len(found),
-        "layers": model.shape.layers,
-        "heads": model.shape.heads,
-        "kv_heads": model.shape.kv_heads,
-        "head_dim": model.shape.head_dim,
-        "files": [*head["files"], "capture.json", trace.name],
-        "trace": str(trace),
-        "steps": steps,
-        "tools": tool_versions(),
-    }
+    return results.Capture(
+        model=model.shape.name,
+        model_sha256=made.model_sha256,
+        text_sha256=digest,
+        folder=output,
+        tokens=len(found),
+        layers=model.shape.layers,
+        heads=model.shape.heads,
+        kv_heads=model.shape.kv_heads,
+        head_dim=model.shape.head_dim,
+        files=[*made.files, made.path.name, trace.name],
+        trace=str(trace),
+        steps=steps,
+        tools=tool_versions(),
+    )

@@ -14,6 +14,7 @@ from bankside.constraints.core.errors import ConfigError
 from ..evidence.records import RecordFolder
 from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
+from ..results.systems import Eval, Split, StepTimeline, evaluated
 
 if TYPE_CHECKING:
     from bankside.models.llm import ModelShape
@@ -180,25 +181,24 @@ def chosen_splits(system: System, model: ModelShape, split: str | None) -> list[
 
 def fastest(
     systems: Sequence[System], attempt: Callable[[System], Result], rate: Callable[[Result], float]
-) -> tuple[System, Result, list[dict[str, Any]]]:
+) -> tuple[System, Result, list[Split]]:
     """The system with the highest rate, its result, and a row for each tried system: its split, and its rate or why it
     has none."""
     from bankside.models.systems import MissingRecord
 
     found: list[tuple[System, Result]] = []
-    tried: list[dict[str, Any]] = []
+    tried: list[Split] = []
     problem: ConfigError | None = None
     for one in systems:
-        row: dict[str, Any] = {"tensor": one.tp, "pipeline": one.pp, "throughput_tok_s": None, "why": None}
-        tried.append(row)
         try:
             result = attempt(one)
         except MissingRecord:
             raise
         except ConfigError as error:
-            row["why"], problem = str(error), error
+            problem = error
+            tried.append(Split(tensor=one.tp, pipeline=one.pp, throughput_tok_s=None, why=str(error)))
             continue
-        row["throughput_tok_s"] = rate(result)
+        tried.append(Split(tensor=one.tp, pipeline=one.pp, throughput_tok_s=rate(result), why=None))
         found.append((one, result))
     if not found:
         raise problem or ConfigError("no split")
@@ -221,9 +221,9 @@ def evaluate(
     changes: Mapping[str, Any] | None = None,
     timeline: str | None = None,
     progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside eval --json``. ``config_hash`` covers the whole request: the system's description, the
-    model's shape, the load. The hash of a unit's configuration is in ``unit``.
+) -> Eval:
+    """Result of ``bankside eval``, with the keys of the kind of system. ``config_hash`` covers the whole request: the
+    system's description, the model's shape, the load. The hash of a unit's configuration is in ``unit``.
 
     With ``split`` (``TPxPP`` or ``auto``), ``splits`` has each split that was tried, and the other keys belong to the
     fastest split. Each of several ``instances`` is the whole system and has its share of the batch. Keys that are no
@@ -277,25 +277,17 @@ def evaluate(
         )
 
     best, result, tried = fastest(splits, attempt, lambda one: one.throughput_tok_s)
-    document = result.to_json()
-    if split is not None:
-        document["splits"] = tried
+    beside: dict[str, Any] = {} if split is None else {"splits": tried}
     if timeline is not None:
-        document["timeline"] = _write_timeline(
-            best.bind(shape, folder, refresh=refresh), context, max(shares), timeline
-        )
+        beside["timeline"] = _write_timeline(best.bind(shape, folder, refresh=refresh), context, max(shares), timeline)
     asked = [part.model_dump(mode="json") for part in (*best.description.parts, shape)]
     digest = hashlib.sha256(json.dumps([asked, load], sort_keys=True).encode()).hexdigest()[:16]
-    return {
-        "schema": 1,
-        "config_hash": digest,
-        **document,
-        "instances": instances,
-        "tools": {**tool_versions(), **document.get("tools", {})},
-    }
+    values = result.to_json()
+    tools = {**tool_versions(), **values.pop("tools")}
+    return evaluated(type(best), {**values, **beside, "config_hash": digest, "instances": instances, "tools": tools})
 
 
-def _write_timeline(bound: Bound[System], context: int, batch: int, file: str) -> dict[str, Any]:
+def _write_timeline(bound: Bound[System], context: int, batch: int, file: str) -> StepTimeline:
     """Write the spans of a step; returns the description of the file."""
     from pathlib import Path
 
@@ -304,7 +296,7 @@ def _write_timeline(bound: Bound[System], context: int, batch: int, file: str) -
 
     view, path = bound.timeline(context=context, batch=batch), Path(file)
     write_files(path.parent, {path.name: chrome_trace(view)})
-    return {"file": file, "spans": len(view.spans), "layers": view.layers, "of_layers": view.of_layers}
+    return StepTimeline(file=file, spans=len(view.spans), layers=view.layers, of_layers=view.of_layers)
 
 
 def _together(each: Mapping[int, tuple[int, Any]]) -> Any:

@@ -9,6 +9,7 @@ from bankside.constraints.core.errors import ConfigError
 
 from ..evidence.records import RecordFolder
 from ..provenance.sources import note_sources
+from ..results.systems import EvalRuns, RunRow
 
 __all__ = ["OPTIONS", "REFUSAL", "compare_gpus", "gpus_text"]
 
@@ -23,8 +24,8 @@ def compare_gpus(
     changes: Mapping[str, Any] | None = None,
     records: str | None = None,
     progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside eval SYSTEM --reference FILE --json`` for a system of GPUs alone and a YAML file of runs.
+) -> EvalRuns:
+    """Result of ``bankside eval SYSTEM --reference FILE`` for a system of GPUs alone and a YAML file of runs.
 
     Raises
     ------
@@ -41,22 +42,21 @@ def compare_gpus(
     runs = read_runs(reference)
     note_sources(compare_gpus)
     rows = loaded.compare_runs(runs, RecordFolder(records), progress)
-    return {
-        "schema": 1,
-        "system": loaded.name,
-        "reference": reference,
-        "prompt_tokens": PROMPT,
-        "output_tokens": OUTPUT,
-        "rows": rows,
-    }
+    return EvalRuns(
+        system=loaded.name,
+        reference=reference,
+        prompt_tokens=PROMPT,
+        output_tokens=OUTPUT,
+        rows=[RunRow.model_validate(row) for row in rows],
+    )
 
 
-def gpus_text(result: Mapping[str, Any]) -> str:
+def gpus_text(result: EvalRuns) -> str:
     """The result for people to read."""
-    rules = list(result["rows"][0]["rules"])
+    rules = list(result.rows[0].rules)
     lines = [
-        f"{result['system']}: kernel time of {len(result['rows'])} runs of {result['reference']}, "
-        f"{result['prompt_tokens']} + {result['output_tokens']} tokens",
+        f"{result.system}: kernel time of {len(result.rows)} runs of {result.reference}, "
+        f"{result.prompt_tokens} + {result.output_tokens} tokens",
         "shares of the measured time by rule of the GPU; host is the rest beside measured kernels",
         "",
         f"  {'model':<14}{'GPUs':>4}{'batch':>6}{'a step took':>14}"
@@ -64,15 +64,15 @@ def gpus_text(result: Mapping[str, Any]) -> str:
         + f"{'host':>12}",
     ]
     why: dict[str, None] = {}
-    for row in result["rows"]:
+    for row in result.rows:
         shares = []
-        for one in row["rules"].values():
-            shares.append("–" if one["share_of_measured"] is None else f"{100 * one['share_of_measured']:.0f} %")
-            if one["why"]:
-                why[one["why"]] = None
-        host = row["rules"][rules[0]]["host_ms_per_step"]
+        for one in row.rules.values():
+            shares.append("–" if one.share_of_measured is None else f"{100 * one.share_of_measured:.0f} %")
+            if one.why:
+                why[one.why] = None
+        host = row.rules[rules[0]].host_ms_per_step
         lines.append(
-            f"  {row['model']:<14}{row['gpus']:>4}{row['batch']:>6}{row['measured_ms_per_step']:>11.2f} ms"
+            f"  {row.model:<14}{row.gpus:>4}{row.batch:>6}{row.measured_ms_per_step:>11.2f} ms"
             + "".join(f"{share:>17}" for share in shares)
             + f"{'–' if host is None else f'{host:.2f} ms':>12}"
         )

@@ -6,7 +6,7 @@ import fnmatch
 import math
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, get_args
@@ -20,6 +20,7 @@ from ..evidence.records import RecordFolder, completed, made_from
 from ..evidence.side_by_side import measure_all
 from ..hardware import generate
 from ..hardware.selection import Selection, select
+from ..results.units import Difference, Records, RecordState
 
 __all__ = ["Row", "Asking", "asked", "check_records", "inventory", "inventory_text", "make_records", "renew", "wanted"]
 
@@ -61,6 +62,10 @@ class Row:
     state: str
     why: str = ""
     name: str | None = None
+
+    @property
+    def shown(self) -> RecordState:
+        return RecordState(command=self.measurement.command, state=self.state, record=self.name, why=self.why)
 
 
 # What is asked for -----------------------------------------------------------------------------------------------------
@@ -226,7 +231,7 @@ def renew(records: RecordFolder, measurement: Measurement, tell: Callable[[str],
 
 def check_records(
     records: RecordFolder, measurements: Iterable[Measurement], tell: Callable[[str], None] = lambda text: None
-) -> list[dict[str, Any]]:
+) -> list[Difference]:
     """Repeat all measurements with valid records, and compare. Returns the records that differ and the keys that
     differ; records stay unchanged.
 
@@ -251,7 +256,7 @@ def check_records(
                 if not _same(key, record.results.get(key), again.results.get(key))
             )
             if keys:
-                differ.append({"record": record.name, "command": measurement.command, "differs": keys})
+                differ.append(Difference(record=record.name, command=measurement.command, differs=keys))
     return differ
 
 
@@ -268,14 +273,16 @@ def _same(key: str, one: Any, other: Any) -> bool:
     return bool(one == other)
 
 
-def inventory_text(rows: Sequence[Row]) -> str:
-    """A line for each measurement that has no valid record, and the counts."""
+def inventory_text(result: Records) -> str:
+    """A line for each measurement that has no valid record, the counts, and the records that differ."""
+    rows = result.measurements
     lines = [
-        f"{row.state:<8} {row.measurement.command}" + (f"  ({row.why})" if row.why else "")
+        f"{row.state:<8} {row.command}" + (f"  ({row.why})" if row.why else "")
         for row in rows
         if row.state not in ("own", "shipped")
     ]
     counts = Counter(row.state for row in rows)
     states = [state for state in ("shipped", "own", "stale", "missing", "refused") if counts[state]]
     lines.append(f"{len(rows)} measurements: " + ", ".join(f"{counts[state]} {state}" for state in states))
+    lines += [f"differs  {one.command}  ({', '.join(one.differs)})" for one in result.differ or ()]
     return "\n".join(lines)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +17,8 @@ import numpy as np
 from bankside.constraints.core.errors import ConfigError, ToolMissing, nearest
 from bankside.constraints.core.workspace import write_files
 from bankside.constraints.kernels import FILES, OPERATORS, KernelFile
+
+from ..results.decoding import Kernels, KernelSet
 
 #: Columns of a table by name.
 Table = dict[str, np.ndarray]
@@ -36,41 +38,41 @@ NOTICE = (
 SPLITS = (1, 2, 4, 8)
 
 
-def kernel_list() -> dict[str, Any]:
-    """Result of ``bankside kernels --json``: the built-in kernel records."""
-    return {"schema": 1, "kernels": [_described(name) for name in FILES], "file": None}
+def kernel_list() -> Kernels:
+    """The built-in kernel records."""
+    return Kernels(kernels=[_described(name) for name in FILES], file=None)
 
 
-def _described(name_or_path: str) -> dict[str, Any]:
+def _described(name_or_path: str) -> KernelSet:
     from bankside.models.systems.kernels import load_kernels
 
     file = load_kernels(name_or_path).file
-    points = {
+    points: dict[str, int] = {
         operator: int(sum(np.count_nonzero(~np.isnan(np.array(grid, float))) for _, grid in table.shapes()))
         for operator, table in file.tables.items()
     }
-    return {
-        "name": name_or_path,
-        "gpu": file.gpu,
-        "engine": file.engine,
-        "number_format": file.number_format,
-        "shapes": {operator: len(table.us) for operator, table in file.tables.items()},
-        "points": points,
-        "source": file.source,
-    }
+    return KernelSet(
+        name=name_or_path,
+        gpu=file.gpu,
+        engine=file.engine,
+        number_format=file.number_format,
+        shapes={operator: len(table.us) for operator, table in file.tables.items()},
+        points=points,
+        source=file.source,
+    )
 
 
-def kernels_text(result: Mapping[str, Any]) -> str:
+def kernels_text(result: Kernels) -> str:
     """The records for a person, one line each."""
     return "\n".join(
-        f"{one['name']:<18} {one['gpu']}, {one['engine']}: {sum(one['points'].values()):,} times, from {one['source']}"
-        for one in result["kernels"]
+        f"{one.name:<18} {one.gpu}, {one.engine}: {sum(one.points.values()):,} times, from {one.source}"
+        for one in result.kernels
     )
 
 
 def import_kernels(
     origin: str, output: str, *, whole: bool = False, progress: Callable[[str], None] = lambda text: None
-) -> dict[str, Any]:
+) -> Kernels:
     """Write kernel records from ``origin``, ``GPU/ENGINE`` or ``GPU/ENGINE/VERSION`` as in the package's folders. Without
     a version the newest is taken. Shapes that no built-in language model needs are left out, except with ``whole``.
 
@@ -114,7 +116,7 @@ def import_kernels(
     KernelFile.model_validate(document)
     path = Path(output)
     write_files(path.parent, {path.name: _text(document)})
-    return {"schema": 1, "kernels": [_described(str(path.absolute()))], "file": output}
+    return Kernels(kernels=[_described(str(path.absolute()))], file=output)
 
 
 #: Folder and file of each operator's table, and its columns for the shape and the axes.

@@ -39,23 +39,26 @@ from ..evidence.records import RecordFolder
 from ..evidence.side_by_side import Measurer
 from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
+from ..results.papers import ClaimRow, Claims, ListedClaim, Papers, PaperSummary, Repro, ReproResults
 from ..results.terminal import FittingTable
 
 __all__ = [
     "HEADINGS",
     "by_category",
     "chosen_claims",
+    "claim_row",
     "counts_lines",
-    "difference_text",
     "listing",
     "listing_text",
     "papers",
     "papers_text",
+    "reason",
     "repro",
     "repro_text",
     "require_causes",
     "require_measured",
     "results",
+    "titled",
 ]
 
 #: Headings of the categories of claims.
@@ -65,8 +68,8 @@ HEADINGS = {"result": "Results", "behaviour": "Behaviour", "configuration": "Con
 MEASURE_S = 540.0
 
 
-def results(name: str, file: str, progress: Callable[[str], None] = lambda text: None) -> dict[str, Any]:
-    """Write the results of a paper's own evaluation to ``file``. Returns ``bankside repro PAPER --results --json``.
+def results(name: str, file: str, progress: Callable[[str], None] = lambda text: None) -> ReproResults:
+    """Write the results of a paper's own evaluation to ``file``.
 
     Raises
     ------
@@ -82,7 +85,7 @@ def results(name: str, file: str, progress: Callable[[str], None] = lambda text:
     text = package.results(progress)
     path = Path(file)
     write_files(path.parent, {path.name: text})
-    return {"schema": 1, "paper": paper.name, "file": file, "rows": text.count("\n") - 1}
+    return ReproResults(paper=paper.name, file=file, rows=text.count("\n") - 1)
 
 
 #: A module instance in generated Verilog: the module's name begins with the unit's name and a dot.
@@ -120,8 +123,8 @@ def chosen_claims(paper: Paper, identifiers: str | None) -> list[Claim]:
     return [known[name] for name in dict.fromkeys(names)]
 
 
-def papers() -> dict[str, Any]:
-    """Keys of ``bankside repro --list --json``; a paper with a faulty file of claims is named on standard error."""
+def papers() -> Papers:
+    """All papers with claims; a paper with a faulty file of claims is named on standard error."""
     found = []
     for name in paper_names():
         try:
@@ -132,26 +135,26 @@ def papers() -> dict[str, Any]:
         checks = checks_of(name)
         kinds = Counter(category_of(claim, checks) for claim in paper.claims)
         found.append(
-            {
-                "paper": name,
-                "title": paper.title,
-                "published": paper.published,
-                "claims": len(paper.claims),
-                "categories": {group: kinds[group] for group in CATEGORIES},
-                "checks": len(checks),
-                "figures": sorted(figures_of(name)),
-            }
+            PaperSummary(
+                paper=name,
+                title=paper.title,
+                published=paper.published,
+                claims=len(paper.claims),
+                categories={group: kinds[group] for group in CATEGORIES},
+                checks=len(checks),
+                figures=sorted(figures_of(name)),
+            )
         )
-    return {"schema": 1, "papers": found}
+    return Papers(papers=found)
 
 
-def papers_text(result: dict[str, Any]) -> str:
+def papers_text(result: Papers) -> str:
     """One line a paper."""
-    width = max((len(one["paper"]) for one in result["papers"]), default=0)
+    width = max((len(one.paper) for one in result.papers), default=0)
     return "\n".join(
-        f"{one['paper']:<{width}}  {one['claims']:>3} claims, {one['checks']:>3} with a check "
-        f"({', '.join(f'{group} {count}' for group, count in one['categories'].items())})  {one['title']}"
-        for one in result["papers"]
+        f"{one.paper:<{width}}  {one.claims:>3} claims, {one.checks:>3} with a check "
+        f"({', '.join(f'{group} {count}' for group, count in one.categories.items())})  {one.title}"
+        for one in result.papers
     )
 
 
@@ -163,8 +166,8 @@ def repro(
     measure: bool = True,
     limit_s: float = MEASURE_S,
     quiet: bool = False,
-) -> dict[str, Any]:
-    """Keys of ``bankside repro --json``.
+) -> Repro:
+    """Claims of a paper, with our value beside each.
 
     Parameters
     ----------
@@ -188,35 +191,51 @@ def repro(
     note_sources(repro, *sorted({one.__module__ for one in (*checks.values(), *checks.differs.values())}))
     rows = _rows(paper, chosen, RecordFolder(records), records, limit_s if measure else 0.0, quiet)
     counts = Counter((row.category, row.verdict) for row in rows)
-    return {
-        "schema": 1,
-        "paper": paper.name,
-        "title": paper.title,
-        "published": paper.published,
-        "claims": [row.as_dict() for row in rows],
-        "counts": {group: {verdict: counts[group, verdict] for verdict in VERDICTS} for group in CATEGORIES},
-        "tools": tool_versions(),
-    }
+    return Repro(
+        paper=paper.name,
+        title=paper.title,
+        published=paper.published,
+        claims=[claim_row(row) for row in rows],
+        counts={group: {verdict: counts[group, verdict] for verdict in VERDICTS} for group in CATEGORIES},
+        tools=tool_versions(),
+    )
 
 
-def require_causes(result: Mapping[str, Any]) -> None:
+def claim_row(row: Row) -> ClaimRow:
+    """A checked claim as results have it."""
+    return ClaimRow(
+        id=row.claim.id,
+        source=row.claim.source,
+        statement=row.claim.statement,
+        kind=row.claim.kind,
+        category=row.category,
+        conditions=row.claim.conditions,
+        paper=row.claim.value,
+        ours=row.ours,
+        unit=row.claim.unit,
+        ratio=row.ratio,
+        verdict=row.verdict,
+        tolerance=row.tolerance,
+        why=row.why,
+        difference=row.difference and Difference(**row.difference.model_dump()),  # all its keys are set
+        basis=row.basis,
+    )
+
+
+def require_causes(result: Repro) -> None:
     """:exc:`CheckFailed` if a result is off and says no cause."""
     without = [
-        row["id"]
-        for row in result["claims"]
-        if row["category"] == "result" and row["verdict"] == "off" and row["difference"] is None
+        row.id for row in result.claims if row.category == "result" and row.verdict == "off" and row.difference is None
     ]
     if without:
-        raise CheckFailed(f"{len(without)} results of {result['paper']} are off without a cause: {', '.join(without)}")
+        raise CheckFailed(f"{len(without)} results of {result.paper} are off without a cause: {', '.join(without)}")
 
 
-def require_measured(result: Mapping[str, Any]) -> None:
+def require_measured(result: Repro) -> None:
     """:exc:`CheckFailed` if a measurement that a claim needs failed or ran out of time."""
-    lost = [row for row in result["claims"] if row["verdict"] in ("failed", "timed-out")]
+    lost = [row for row in result.claims if row.verdict in ("failed", "timed-out")]
     if lost:
-        raise CheckFailed(
-            f"{len(lost)} of {len(result['claims'])} claims lack a measurement; {lost[0]['id']}: {lost[0]['why']}"
-        )
+        raise CheckFailed(f"{len(lost)} of {len(result.claims)} claims lack a measurement; {lost[0].id}: {lost[0].why}")
 
 
 def _rows(
@@ -289,22 +308,22 @@ def short(value: Any) -> str:
     return f"{value:,}" if isinstance(value, int) and value >= 100_000 else str(value)
 
 
-def by_category(rows: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+def by_category(rows: Sequence[ClaimRow]) -> dict[str, list[ClaimRow]]:
     """Rows by category, results first; only categories that have rows."""
-    found = {group: [row for row in rows if row["category"] == group] for group in CATEGORIES}
+    found = {group: [row for row in rows if row.category == group] for group in CATEGORIES}
     return {group: some for group, some in found.items() if some}
 
 
-def difference_text(row: Mapping[str, Any]) -> str:
-    """Cause of a row that is off, in words; empty if it has none."""
-    return Difference.model_validate(row["difference"]).text() if row["difference"] else ""
+def reason(row: ClaimRow) -> str:
+    """Cause of a row that is off, and why its values differ or are not compared; may be empty."""
+    return " ".join(filter(None, (row.difference.text() if row.difference else "", row.why)))
 
 
-def repro_text(result: dict[str, Any], width: int | None = None) -> str:
+def repro_text(result: Repro, width: int | None = None) -> str:
     """A table for each category, results first, with the counts of the verdicts below them."""
     from rich.console import Console
 
-    title = result["title"] + (f" ({result['published']})" if result["published"] else "")
+    title = titled(result)
     columns: list[tuple[str, dict[str, Any]]] = [
         ("claim", {"no_wrap": True}),
         ("in", {}),
@@ -319,21 +338,20 @@ def repro_text(result: dict[str, Any], width: int | None = None) -> str:
     if width is None and not console.is_terminal:
         console = Console(width=200)
     with console.capture() as capture:
-        for group, claims in by_category(result["claims"]).items():
+        for group, claims in by_category(result.claims).items():
             rows = []
             for row in claims:
-                unit = f" {row['unit']}" if row["unit"] else ""
-                style = _STYLE[row["verdict"]]
+                unit = f" {row.unit}" if row.unit else ""
                 rows.append(
                     (
-                        row["id"],
-                        row["source"],
-                        row["statement"],
-                        short(row["paper"]) + unit,
-                        "-" if row["ours"] is None else short(row["ours"]) + unit,
-                        "" if row["ratio"] is None else f"{row['ratio']:.3g}",
-                        f"[{style}]{row['verdict']}[/]",
-                        " ".join(filter(None, (difference_text(row), row["why"]))),
+                        row.id,
+                        row.source,
+                        row.statement,
+                        short(row.paper) + unit,
+                        "-" if row.ours is None else short(row.ours) + unit,
+                        "" if row.ratio is None else f"{row.ratio:.3g}",
+                        f"[{_STYLE[row.verdict]}]{row.verdict}[/]",
+                        reason(row),
                     )
                 )
             console.print(
@@ -350,16 +368,19 @@ def repro_text(result: dict[str, Any], width: int | None = None) -> str:
     return "\n".join([*(line.rstrip() for line in capture.get().splitlines()), *counts_lines(result)])
 
 
-def counts_lines(result: Mapping[str, Any]) -> list[str]:
+def titled(result: Repro) -> str:
+    """Title of the paper, with the place of publication."""
+    return result.title + (f" ({result.published})" if result.published else "")
+
+
+def counts_lines(result: Repro) -> list[str]:
     """Verdicts of each category, and causes of the results that are off; categories are never added up."""
     lines = []
-    for group, counts in result["counts"].items():
+    for group, counts in result.counts.items():
         if total := sum(counts.values()):
             told = ", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count)
             lines.append(f"{HEADINGS[group]}: {total} claim{'s' if total != 1 else ''}: {told}")
-    causes = Counter(
-        row["difference"]["cause"] for row in result["claims"] if row["category"] == "result" and row["difference"]
-    )
+    causes = Counter(row.difference.cause for row in result.claims if row.category == "result" and row.difference)
     if causes:
         lines.append(
             "Causes of results that are off: "
@@ -368,22 +389,21 @@ def counts_lines(result: Mapping[str, Any]) -> list[str]:
     return lines
 
 
-def listing(paper: Paper, claims: Sequence[Claim]) -> dict[str, Any]:
-    """Keys of ``bankside repro PAPER --list --json``."""
+def listing(paper: Paper, claims: Sequence[Claim]) -> Claims:
+    """Claims of a paper, without our values."""
     checks = checks_of(paper.name)
-    return {
-        "schema": 1,
-        "paper": paper.name,
-        "claims": [{**claim.model_dump(mode="json"), "category": category_of(claim, checks)} for claim in claims],
-    }
+    return Claims(
+        paper=paper.name,
+        claims=[ListedClaim(**claim.model_dump(), category=category_of(claim, checks)) for claim in claims],
+    )
 
 
-def listing_text(result: Mapping[str, Any]) -> str:
+def listing_text(result: Claims) -> str:
     """One line a claim, without computing anything."""
-    claims = result["claims"]
-    width, place, group = (max(len(claim[key]) for claim in claims) for key in ("id", "source", "category"))
+    rows = [(one.id, one.category, one.source, one) for one in result.claims]
+    width, group, place = (max(len(str(row[column])) for row in rows) for column in range(3))
     return "\n".join(
-        f"{claim['id']:<{width}}  {claim['category']:<{group}}  {claim['source']:<{place}}  "
-        f"{claim['statement']}: {short(claim['value'])}" + (f" {claim['unit']}" if claim["unit"] else "")
-        for claim in claims
+        f"{name:<{width}}  {category:<{group}}  {source:<{place}}  "
+        f"{one.statement}: {short(one.value)}" + (f" {one.unit}" if one.unit else "")
+        for name, category, source, one in rows
     )

@@ -16,6 +16,8 @@ from bankside.constraints.core.workspace import write_files
 from bankside.models.papers import VERDICTS, Evidence, Figure, Panel, SeriesPanel, figures_of, load_paper, series_of
 
 from ..evidence.records import RecordFolder
+from ..results.papers import ClaimRow
+from ..results.papers import Figure as Drawn
 from .repro import HEADINGS, MEASURE_S, by_category, repro
 
 __all__ = ["caption", "draw", "picture"]
@@ -35,8 +37,8 @@ def draw(
     measure: bool = True,
     limit_s: float = MEASURE_S,
     quiet: bool = False,
-) -> dict[str, Any]:
-    """Compute the claims of a figure and draw it. Returns the rows, and the file as ``figure``.
+) -> Drawn:
+    """Compute the claims of a figure and draw it.
 
     Raises
     ------
@@ -55,12 +57,12 @@ def draw(
     result = repro(
         paper, claims=",".join(figure.claims), records=records, measure=measure, limit_s=limit_s, quiet=quiet
     )
-    told = {"series": _computed(paper, figure, records, quiet)} if figure.series else {}
-    write_files(
-        file.parent,
-        {file.name: picture(figure, result["claims"], file.suffix.lower()[1:], series=told.get("series", {}))},
-    )
-    return {**result, **told, "figure": str(file)}
+    series = _computed(paper, figure, records, quiet)
+    write_files(file.parent, {file.name: picture(figure, result.claims, file.suffix.lower()[1:], series=series)})
+    drawn = Drawn(**dict(result), figure=str(file))
+    if series:
+        drawn.series = series
+    return drawn
 
 
 def _computed(paper: str, figure: Figure, records: str | None, quiet: bool) -> dict[str, Any]:
@@ -70,7 +72,7 @@ def _computed(paper: str, figure: Figure, records: str | None, quiet: bool) -> d
 
 def picture(
     figure: Figure,
-    rows: Sequence[dict[str, Any]],
+    rows: Sequence[ClaimRow],
     form: str = "png",
     *,
     dpi: int = 160,
@@ -81,7 +83,7 @@ def picture(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure as Canvas
 
-    by_id = {row["id"]: row for row in rows}
+    by_id = {row.id: row for row in rows}
     style: dict[Any, Any] = {
         "font.size": 9,
         "axes.spines.top": False,
@@ -121,11 +123,11 @@ def picture(
     return buffer.getvalue()
 
 
-def caption(rows: Sequence[Mapping[str, Any]]) -> str:
+def caption(rows: Sequence[ClaimRow]) -> str:
     """Verdicts of the claims that a figure shows, apart by category."""
     told = []
     for group, some in by_category(rows).items():
-        counts = Counter(row["verdict"] for row in some)
+        counts = Counter(row.verdict for row in some)
         told.append(
             f"{HEADINGS[group]}: "
             + ", ".join(f"{counts[verdict]} {verdict}" for verdict in VERDICTS if counts[verdict])
@@ -150,12 +152,12 @@ def _ends(value: Any) -> tuple[float, float] | None:
     return float(min(numbers)), float(max(numbers))
 
 
-def _panel(axes: Any, panel: Panel, rows: dict[str, dict[str, Any]]) -> None:
+def _panel(axes: Any, panel: Panel, rows: Mapping[str, ClaimRow]) -> None:
     span = []
     pairs = []
     for bar in panel.bars:
         row = rows[bar.claim]
-        pair = _ends(_part(row["paper"], bar.key)), _ends(_part(row["ours"], bar.key))
+        pair = _ends(_part(row.paper, bar.key)), _ends(_part(row.ours, bar.key))
         pairs.append(pair)
         span += [end for ends in pair if ends for end in ends]
     high, low = max(span), min(span)

@@ -345,7 +345,7 @@ def serving_table(r: Serve) -> list[Any]:
             f"goodput       {100 * r.slo.met:.1f} % of the requests meet {' and '.join(limits)}: "
             f"{_number(r.slo.goodput_requests_s)} requests/s, {_number(r.slo.goodput_tok_s)} tokens/s"
         )
-    if r.search is not None:
+    if r.search is not None and r.slo is not None:
         s = r.search
         what = "batch" if s.what == "batch" else "arrival rate"
         value = (

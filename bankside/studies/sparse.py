@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from bankside.constraints.core.workspace import write_files
 
 from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
+from ..results.decoding import Sparse, SparseImportant, SparseOrder, SparseRow, SparseSelection, SparseTouched
 from ..results.terminal import FittingTable
 from .decode import text_tokens
 
@@ -56,8 +57,8 @@ def sparse_result(
     plot: str | None = None,
     picture: str | None = None,
     count: Callable[[int, int], None] = lambda done, total: None,
-) -> dict[str, Any]:
-    """Result of ``bankside sparse --json``.
+) -> Sparse:
+    """Accuracy of selections of tokens on a text.
 
     Parameters
     ----------
@@ -123,36 +124,35 @@ def sparse_result(
         in_loop=in_loop,
         count=count,
     )
-    result: dict[str, Any] = {
-        "schema": 1,
-        "model": model.shape.name,
-        "folder": str(model.folder),
-        "model_sha256": model_digest(model),
-        "text": text,
-        "capture": captured,
-        "tokens": size,
-        "prompt": prompt,
-        "windows": len(texts),
-        "methods": list(methods),
-        "budgets": wanted,
-        "full_layers": full_layers,
-        "layers": found.layers,
-        "queries": found.queries,
-        "predicted": found.predicted,
-        "reference_perplexity": _finite(float(np.exp(found.dense.mean()))) if in_loop else None,
-        "rows": [_row(found, method, budget) for method in methods for budget in wanted],
-        "important": [{"budget": budget, "tokens_per_page": value} for budget, value in found.important.items()],
-        "orders": list(orders(found, methods, wanted)),
-        "touched": None,
-        "files": {},
-        "tools": tool_versions(),
-    }
-    result["notes"] = list(_notes(result))
+    result = Sparse(
+        model=model.shape.name,
+        folder=str(model.folder),
+        model_sha256=model_digest(model),
+        text=text,
+        capture=captured,
+        tokens=size,
+        prompt=prompt,
+        windows=len(texts),
+        methods=list(methods),
+        budgets=wanted,
+        full_layers=full_layers,
+        layers=found.layers,
+        queries=found.queries,
+        predicted=found.predicted,
+        reference_perplexity=_finite(float(np.exp(found.dense.mean()))) if in_loop else None,
+        rows=[_row(found, method, budget) for method in methods for budget in wanted],
+        important=[SparseImportant(budget=budget, tokens_per_page=value) for budget, value in found.important.items()],
+        orders=list(orders(found, methods, wanted)),
+        touched=None,
+        files={},
+        tools=tool_versions(),
+    )
+    result.notes = list(_notes(result))
     if plot is not None:
         from .sparse_figures import plot as draw_plot
 
         _write(plot, draw_plot(result, Path(plot).suffix.lower()[1:]))
-        result["files"]["plot"] = plot
+        result.files["plot"] = plot
     if picture is not None:
         from .sparse_figures import rows_touched
 
@@ -167,24 +167,17 @@ def sparse_result(
                 Path(picture).suffix.lower()[1:],
             ),
         )
-        result["files"]["picture"] = picture
-        result["touched"] = {
-            "layer": head[0],
-            "head": head[1],
-            "budget": min(wanted),
-            "selections": [
-                {
-                    "method": view.method,
-                    "wanted": int(view.fetch.wanted),
-                    "fetched": int(view.fetch.fetched),
-                    "overfetch": int(view.fetch.overfetch),
-                    "units": int(view.fetch.units),
-                    "runs": int(view.fetch.runs),
-                    "rows": int(view.fetch.rows),
-                }
+        result.files["picture"] = picture
+        names = [name for name in SparseSelection.model_fields if name != "method"]
+        result.touched = SparseTouched(
+            layer=head[0],
+            head=head[1],
+            budget=min(wanted),
+            selections=[
+                SparseSelection(method=view.method, **{name: int(getattr(view.fetch, name)) for name in names})
                 for view in views
             ],
-        }
+        )
     return result
 
 
@@ -233,30 +226,23 @@ def _finite(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def _row(found: Accuracy, method: str, budget: int) -> dict[str, Any]:
+def _row(found: Accuracy, method: str, budget: int) -> SparseRow:
     from bankside.models.decode.accuracy import difference
 
     row = found.row(method, budget)
-    out: dict[str, Any] = {
-        name: getattr(row, name)
-        for name in ("method", "budget", "tokens", "recall", "precision", "mass", "error", "recall_by_layer")
-    }
-    loop: dict[str, float | None] = dict.fromkeys(("perplexity", "perplexity_ratio", "ratio_error", "kl_mean_nats"))
+    loop: dict[str, Any] = dict.fromkeys(("perplexity", "perplexity_ratio", "ratio_error", "kl_mean_nats"))
     if len(row.losses):
         gap, error = difference(row.losses, found.dense)
-        loop = {
-            "perplexity": _finite(row.perplexity),
-            "perplexity_ratio": _finite(math.exp(min(gap, 700))),
-            "ratio_error": _finite(math.exp(min(gap, 700)) * error),
-            "kl_mean_nats": _finite(float(row.kl_nats.mean())),
-        }
-    return {**out, **loop}
+        ratio = math.exp(min(gap, 700))
+        figures = (row.perplexity, ratio, ratio * error, float(row.kl_nats.mean()))
+        loop = dict(zip(loop, map(_finite, figures), strict=True))
+    return SparseRow(**{name: getattr(row, name) for name in SparseRow.model_fields if name not in loop}, **loop)
 
 
 # Orders of a paper ---------------------------------------------------------------------------------------------------
 
 
-def orders(found: Accuracy, methods: Sequence[str], budgets: Sequence[int]) -> Iterator[dict[str, Any]]:
+def orders(found: Accuracy, methods: Sequence[str], budgets: Sequence[int]) -> Iterator[SparseOrder]:
     """STARC's claims about orders of methods, pair by pair and budget by budget, and whether this text has them.
 
     A claim on recall is compared with recall. A claim on accuracy or perplexity is compared with perplexity.
@@ -268,7 +254,7 @@ def orders(found: Accuracy, methods: Sequence[str], budgets: Sequence[int]) -> I
     for claim in load_paper("starc").claims:
         if claim.quantity != "ordering" or not isinstance(claim.value, str):
             continue
-        figure = "recall" if "recall" in claim.statement.lower() else "perplexity"
+        figure: Literal["recall", "perplexity"] = "recall" if "recall" in claim.statement.lower() else "perplexity"
         for better, sign, worse in _pairs(claim.value):
             if better not in names or worse not in names:
                 continue
@@ -284,17 +270,17 @@ def orders(found: Accuracy, methods: Sequence[str], budgets: Sequence[int]) -> I
                     values = [_finite(row.perplexity) for row in rows]
                     gap, error = difference(rows[1].losses, rows[0].losses)
                     errors = _finite(gap / error) if error else None
-                yield {
-                    "claim": claim.id,
-                    "figure": figure,
-                    "budget": budget,
-                    "better": better,
-                    "worse": worse,
-                    "better_value": values[0],
-                    "worse_value": values[1],
-                    "standard_errors": errors,
-                    "holds": gap > 0 or (gap == 0 and "=" in sign),
-                }
+                yield SparseOrder(
+                    claim=claim.id,
+                    figure=figure,
+                    budget=budget,
+                    better=better,
+                    worse=worse,
+                    better_value=values[0],
+                    worse_value=values[1],
+                    standard_errors=errors,
+                    holds=gap > 0 or (gap == 0 and "=" in sign),
+                )
 
 
 def _pairs(text: str) -> Iterator[tuple[str, str, str]]:
@@ -307,23 +293,22 @@ def _pairs(text: str) -> Iterator[tuple[str, str, str]]:
             yield better, sign, worse
 
 
-def _notes(result: Mapping[str, Any]) -> Iterator[str]:
-    layers = ", ".join(map(str, result["layers"]))
+def _notes(result: Sparse) -> Iterator[str]:
+    layers = ", ".join(map(str, result.layers))
     yield (
-        f"recall, mass and error are of all {result['queries']} queries behind the prompt of {result['prompt']} tokens, "
+        f"recall, mass and error are of all {result.queries} queries behind the prompt of {result.prompt} tokens, "
         f"layers {layers}; no position is sampled"
     )
-    if any(one["claim"].startswith("starc-acc") for one in result["orders"]):
+    if any(one.claim.startswith("starc-acc") for one in result.orders):
         yield (
             "perplexity of this text stands for the tasks of STARC's claims: neither LongBench nor PG-19 is checkable "
             "here"
         )
-    wrong = [one for one in result["orders"] if not one["holds"]]
-    for one in wrong:
-        sigma = "" if one["standard_errors"] is None else f", {abs(one['standard_errors']):.1f} standard errors"
+    for one in (one for one in result.orders if not one.holds):
+        sigma = "" if one.standard_errors is None else f", {abs(one.standard_errors):.1f} standard errors"
         yield (
-            f"{one['claim']} does not hold at a budget of {one['budget']}: {one['figure']} of {one['better']} "
-            f"{_number(one['better_value'])}, of {one['worse']} {_number(one['worse_value'])}{sigma}"
+            f"{one.claim} does not hold at a budget of {one.budget}: {one.figure} of {one.better} "
+            f"{_number(one.better_value)}, of {one.worse} {_number(one.worse_value)}{sigma}"
         )
 
 
@@ -359,52 +344,49 @@ def _number(value: float | None, digits: int = 4) -> str:
     return "–" if value is None else f"{value:.{digits}f}"
 
 
-def sparse_table(result: Mapping[str, Any]) -> list[Any]:
+def sparse_table(result: Sparse) -> list[Any]:
     """The result as objects that rich prints."""
     names = ("tokens", "recall", "mass", "error", "perplexity", "over full's", "±", "divergence")
     rows: list[Sequence[str] | None] = []
-    for budget in result["budgets"]:
+    for budget in result.budgets:
         rows += [None] if rows else []
-        for row in (row for row in result["rows"] if row["budget"] == budget):
-            three, four = ("recall", "mass", "error"), ("perplexity", "perplexity_ratio", "ratio_error", "kl_mean_nats")
-            rows.append(
-                (
-                    str(budget),
-                    row["method"],
-                    f"{row['tokens']:.1f}",
-                    *(_number(row[key], 3) for key in three),
-                    *(_number(row[key]) for key in four),
-                )
+        rows += [
+            (
+                str(budget),
+                row.method,
+                f"{row.tokens:.1f}",
+                *(_number(value, 3) for value in (row.recall, row.mass, row.error)),
+                *map(_number, (row.perplexity, row.perplexity_ratio, row.ratio_error, row.kl_mean_nats)),
             )
+            for row in result.rows
+            if row.budget == budget
+        ]
     right: dict[str, Any] = {"justify": "right"}
     table = FittingTable(
         [("budget", right), ("method", {}), *((name, right) for name in names)],
         rows,
         (9, 2, 8, 6),
-        title=f"{result['model']}, {result['windows']} x {result['tokens']:,} tokens, prompt {result['prompt']:,}",
+        title=f"{result.model}, {result.windows} x {result.tokens:,} tokens, prompt {result.prompt:,}",
         title_style="bold",
         title_justify="left",
     )
-    lines = (
-        [f"full attention: perplexity {_number(result['reference_perplexity'])} of {result['predicted']} tokens"]
-        if (result["predicted"])
-        else []
-    )
+    lines = []
+    if result.predicted:
+        lines = [f"full attention: perplexity {_number(result.reference_perplexity)} of {result.predicted} tokens"]
     lines += [
-        f"important tokens on a page of 16 that has any, budget {one['budget']}: {one['tokens_per_page']:.2f}"
-        for one in result["important"]
+        f"important tokens on a page of 16 that has any, budget {one.budget}: {one.tokens_per_page:.2f}"
+        for one in result.important
     ]
     told: dict[str, list[bool]] = {}
-    for one in result["orders"]:
-        told.setdefault(one["claim"], []).append(one["holds"])
+    for order in result.orders:
+        told.setdefault(order.claim, []).append(order.holds)
     lines += [f"{claim}: {sum(holds)} of {len(holds)} orders as in the paper" for claim, holds in told.items()]
-    if result["touched"] is not None:
-        one = result["touched"]
+    if (touched := result.touched) is not None:
         lines += [
-            f"head {one['layer']}.{one['head']}, budget {one['budget']}, {view['method']}: {view['wanted']} tokens "
-            f"wanted, {view['fetched']} fetched, {view['units']} units, {view['rows']} rows"
-            for view in one["selections"]
+            f"head {touched.layer}.{touched.head}, budget {touched.budget}, {view.method}: {view.wanted} tokens "
+            f"wanted, {view.fetched} fetched, {view.units} units, {view.rows} rows"
+            for view in touched.selections
         ]
-    lines += [f"note: {note}" for note in result["notes"]]
-    lines += [f"{name}: {path}" for name, path in result["files"].items()]
+    lines += [f"note: {note}" for note in result.notes]
+    lines += [f"{name}: {path}" for name, path in result.files.items()]
     return [table, *lines]

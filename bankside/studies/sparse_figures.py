@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 if TYPE_CHECKING:
     from bankside.models.decode.accuracy import Touched
+
+    from ..results.decoding import Sparse
 
 __all__ = ["plot", "rows_touched"]
 
@@ -49,7 +51,7 @@ def _save(figure: Any, form: str) -> bytes:
     return out.getvalue()
 
 
-def plot(result: Mapping[str, Any], form: str) -> bytes:
+def plot(result: Sparse, form: str) -> bytes:
     """Recall, mass, error and ratio of perplexities against the budget, as a picture of this form."""
     import matplotlib
     from matplotlib.backends.backend_agg import FigureCanvasAgg
@@ -60,7 +62,7 @@ def plot(result: Mapping[str, Any], form: str) -> bytes:
         ("mass", "share of full attention's weights", "mass"),
         ("error", "relative L2 error of the output", "output error"),
     ]
-    if result["predicted"]:
+    if result.predicted:
         panels.append(("perplexity_ratio", "over full attention's", "perplexity, selection in the loop"))
     with matplotlib.rc_context(_STYLE):
         figure = Figure(
@@ -69,14 +71,14 @@ def plot(result: Mapping[str, Any], form: str) -> bytes:
         )
         FigureCanvasAgg(figure)
         axes = figure.subplots(2, 2).ravel() if len(panels) > 3 else figure.subplots(1, len(panels), squeeze=False)[0]
-        budgets = sorted(result["budgets"])
+        budgets = sorted(result.budgets)
         for each, (key, label, title) in zip(axes, panels, strict=True):
-            for method in result["methods"]:
-                rows = sorted((row for row in result["rows"] if row["method"] == method), key=lambda row: row["budget"])
-                values = [np.nan if row[key] is None else row[key] for row in rows]
-                error = [row["ratio_error"] or 0 for row in rows] if key == "perplexity_ratio" else None
+            for method in result.methods:
+                rows = sorted((row for row in result.rows if row.method == method), key=lambda row: row.budget)
+                values = [np.nan if (value := getattr(row, key)) is None else value for row in rows]
+                error = [row.ratio_error or 0 for row in rows] if key == "perplexity_ratio" else None
                 each.errorbar(
-                    [row["budget"] for row in rows],
+                    [row.budget for row in rows],
                     values,
                     yerr=error,
                     label=method,
@@ -98,8 +100,8 @@ def plot(result: Mapping[str, Any], form: str) -> bytes:
         handles, labels = axes[0].get_legend_handles_labels()
         figure.legend(handles, labels, loc="outside lower center", ncols=len(labels), frameon=False)
         figure.suptitle(
-            f"{result['model']}: {result['windows']} x {result['tokens']:,} tokens, prompt "
-            f"{result['prompt']:,}, {result['queries']:,} queries a head",
+            f"{result.model}: {result.windows} x {result.tokens:,} tokens, prompt {result.prompt:,}, "
+            f"{result.queries:,} queries a head",
             fontsize=11,
             x=0.01,
             ha="left",

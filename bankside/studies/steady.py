@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from ..evidence.records import RecordFolder
 from ..hardware.generate import tool_versions
 from ..provenance.sources import note_sources
+from ..results.systems import EvalWorkload, Parallelism
 from .evaluate import SYSTEM, chosen_splits, fastest, measuring
 
 if TYPE_CHECKING:
@@ -38,8 +39,8 @@ def evaluate_workload(
     records: str | None = None,
     changes: Mapping[str, Any] | None = None,
     progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside eval --workload --json``: decoding in steady state with requests of a workload. Ended
+) -> EvalWorkload:
+    """Result of ``bankside eval --workload``: decoding in steady state with requests of a workload. Ended
     requests are replaced as long as there is room. If several splits are tried, the fastest is the result.
 
     Raises
@@ -71,17 +72,16 @@ def evaluate_workload(
         if done.longest_context > shape.max_context
         else []
     )
-    return {
-        "schema": 1,
-        "system": one.name,
-        "model": shape.name,
-        "workload": workload,
-        "throughput_tok_s": result.pop("tokens_per_s"),
+    return EvalWorkload(
+        system=one.name,
+        model=shape.name,
+        workload=workload,
+        throughput_tok_s=result.pop("tokens_per_s"),
         **result,
-        "utilisation_percent": one.utilisation_percent(shape, done.tokens_per_s, done.context),
-        "parallelism": {"tensor": tensor, "pipeline": pipeline},
-        "splits": tried,
-        "records": list(one.bind(shape, folder, refresh=refresh).sources),
-        "notes": notes,
-        "tools": tool_versions(),
-    }
+        utilisation_percent=one.utilisation_percent(shape, done.tokens_per_s, done.context),
+        parallelism=Parallelism(tensor=tensor, pipeline=pipeline),
+        splits=tried,
+        records=list(one.bind(shape, folder, refresh=refresh).sources),
+        notes=notes,
+        tools=tool_versions(),
+    )

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..evidence.measure import header
 from ..hardware.generate import tool_versions
 from ..hardware.selection import Selection
 from ..provenance.sources import note_sources
+from ..results.units import TimeUnit
 from .trace import Outputs, Setting, write_program, write_view
 
 __all__ = ["time_step"]
@@ -23,8 +23,8 @@ def time_step(
     refresh: bool,
     power_limit: bool,
     outputs: Outputs | None = None,
-) -> dict[str, Any]:
-    """Memory timing of one channel's reads for a decode step; keys as in ``bankside time --json``."""
+) -> TimeUnit:
+    """Memory timing of one channel's reads for a decode step."""
     from bankside.constraints.memory import load_memory
     from bankside.models.memory import time_program
 
@@ -36,27 +36,28 @@ def time_step(
     outputs = outputs or Outputs()
     outputs.check()
     timing = time_program(program, device, refresh=refresh, power_limit=power_limit)
-    files: dict[str, Any] = {"timeline": None, "export": None}
+    view = export = None
     if outputs.log:
         from bankside.models.memory.issue_log import engine_log
 
         log = engine_log(program, timing.memory, timing.cycles, outputs.first, outputs.last, refresh=refresh)
-        files["timeline"] = write_view(log, f"{selection.unit.name} {selection.label}, {tokens} tokens a bank", outputs)
+        view = write_view(log, f"{selection.unit.name} {selection.label}, {tokens} tokens a bank", outputs)
     if outputs.export is not None:
-        files["export"] = write_program(program, outputs, device, Setting(power_limit=power_limit))
-    return {
-        **header(selection),
-        "memory": device.name,
-        "tokens": tokens,
-        "head_dim": head_dim,
-        "queries": queries,
-        "refresh": refresh,
-        "power_limit": power_limit,
-        "cycles": int(timing.cycles),
-        "time_ns": round(float(timing.time_ns), 3),
-        "commands": {k: int(v) for k, v in timing.commands.items()},
-        "energy_pj": timing.energy_pj.get("total"),
-        "energy_breakdown_pj": timing.energy_pj or None,
-        **files,
-        "tools": tool_versions(),
-    }
+        export = write_program(program, outputs, device, Setting(power_limit=power_limit))
+    return TimeUnit(
+        **selection.keys,
+        memory=device.name,
+        tokens=tokens,
+        head_dim=head_dim,
+        queries=queries,
+        refresh=refresh,
+        power_limit=power_limit,
+        cycles=int(timing.cycles),
+        time_ns=round(float(timing.time_ns), 3),
+        commands={k: int(v) for k, v in timing.commands.items()},
+        energy_pj=timing.energy_pj.get("total"),
+        energy_breakdown_pj=timing.energy_pj or None,
+        timeline=view,
+        export=export,
+        tools=tool_versions(),
+    )

@@ -20,11 +20,12 @@ from bankside.constraints.core.document import parse
 from bankside.constraints.core.errors import CheckFailed, ConfigError, ToolMissing, nearest
 from bankside.constraints.core.workspace import Input, note_input, noted_inputs, reading, write_files
 
-from ..evidence.explain import unchanged
 from ..evidence.records import RecordFolder, completed
 from ..hardware.generate import tool_versions
 from ..provenance.envelope import plain_input, warn
 from ..results.serving import Serve, Sweep, SweepRow
+from ..results.systems import Eval
+from .explain import unchanged
 
 __all__ = ["Job", "drawing", "front", "jobs_of", "make_row", "points_of", "sweep"]
 
@@ -220,6 +221,7 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
     model, split = str(load.pop("model")), load.pop("split", None)
     serving = {key: load.pop(key) for key in SERVING if key in load}
     whole: dict[str, Any] = {key: _whole(key, value) for key, value in load.items()}
+    result: Eval | Serve
     if not serving:
         result = evaluate(
             job.target,
@@ -232,8 +234,7 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
         )
     else:
         result = _served(job, model, {**serving, **whole}, changes)
-    plain = result if isinstance(result, dict) else result.to_json()
-    return _numbers(plain), list(plain["records"])
+    return _numbers(result.to_json()), result.records
 
 
 def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, Any]) -> Serve:

@@ -23,6 +23,8 @@ if TYPE_CHECKING:
     from bankside.models.memory.pim_queue import QueueController
     from bankside.models.program import Command, Program
 
+    from ..results.units import Export, TimeTrace, View
+
 __all__ = [
     "EXPORTS",
     "FORMATS",
@@ -596,8 +598,8 @@ OPTIONS = ("mapping", "channels", "tokens", "buffering")
 # ---- The command ----------------------------------------------------------------------------------------------------
 
 
-def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -> dict[str, Any]:
-    """Time of a file; keys as in ``bankside time FILE --json``."""
+def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -> TimeTrace:
+    """Time of a file."""
     if form is not None and form not in FORMATS:
         raise ConfigError(nearest("format", form, FORMATS))
     outputs.check()
@@ -610,7 +612,7 @@ def time_file(path: str, form: str | None, setting: Setting, outputs: Outputs) -
     note_sources(time_file, what.time)
     with _progress(path) as progress:
         timed, log = what.time(path, setting, outputs, progress)
-    return _result({"file": path, "format": what.name}, timed, log, setting, outputs, os.path.basename(path))
+    return _result(timed, log, setting, outputs, os.path.basename(path), file=path, format=what.name)
 
 
 SYSTEMS = ("cent",)
@@ -630,8 +632,8 @@ def time_system(
     channels: int | None,
     devices: int,
     stage: str | None,
-) -> dict[str, Any]:
-    """Time of one token through a block of ``SYSTEM:MODEL``; keys as in ``bankside time SYSTEM:MODEL --json``."""
+) -> TimeTrace:
+    """Time of one token through a block of ``SYSTEM:MODEL``."""
     from bankside.constraints.memory import load_memory
     from bankside.models.cent import BlockMapping, block_program
     from bankside.models.llm import ROTARY, load_model
@@ -664,13 +666,15 @@ def time_system(
     timed, log = _machine(program, memory, setting).time(program, outputs)
     timed.details = {"channels": channels, "devices": devices}
     title = f"{target}, {tokens} tokens" + (f", {stage}" if stage else "")
-    return _result({"system": target, "tokens": tokens}, timed, log, setting, outputs, title)
+    return _result(timed, log, setting, outputs, title, system=target, tokens=tokens)
 
 
 def _result(
-    head: dict[str, Any], timed: Timed, log: IssueLog | None, setting: Setting, outputs: Outputs, title: str
-) -> dict[str, Any]:
+    timed: Timed, log: IssueLog | None, setting: Setting, outputs: Outputs, title: str, **target: Any
+) -> TimeTrace:
     from bankside.models.memory.energy import energy_pj
+
+    from ..results.units import TimeTrace
 
     memory = timed.memory
     energy = energy_pj(timed.commands, memory)
@@ -679,63 +683,55 @@ def _result(
         name for name in timed.commands if not memory.commands[name].energy_pj and memory.commands[name].row != "closes"
     ]
     hits, misses, conflicts = timed.rows
-    result: dict[str, Any] = {
-        "schema": 1,
-        "file": None,
-        "format": None,
-        "system": None,
-        "tokens": None,
-        **head,
-        "lines": timed.lines or None,
-        "memory": memory.name,
-        "quirks": setting.quirks,
-        "refresh": setting.refresh,
-        "power_limit": setting.power_limit,
-        "cycles": int(timed.cycles),
-        "time_ns": round(timed.cycles * memory.clock_ps * 1e-3, 3),
-        "requests": timed.requests,
-        "commands": {name: int(n) for name, n in timed.commands.items()},
-        "row_hits": hits,
-        "row_misses": misses,
-        "row_conflicts": conflicts,
-        "energy_pj": energy.get("total"),
-        "energy_breakdown_pj": {k: v for k, v in energy.items() if k != "total"} or None,
-        "energy_not_modelled": [*silent, "standby"] if energy else ["all"],
-        "stages": {name: int(cycles) for name, cycles in timed.stages.items()} or None,
-        "details": timed.details or None,
-        "timeline": None,
-        "export": None,
-    }
-    if log is not None:
-        result["timeline"] = write_view(log, title, outputs)
-    if outputs.export is not None and timed.program is not None:
-        result["export"] = write_program(timed.program, outputs, memory, setting)
-    return result
+    program = None if outputs.export is None else timed.program
+    return TimeTrace(
+        **{"file": None, "format": None, "system": None, "tokens": None, **target},
+        lines=timed.lines or None,
+        memory=memory.name,
+        quirks=setting.quirks,
+        refresh=setting.refresh,
+        power_limit=setting.power_limit,
+        cycles=int(timed.cycles),
+        time_ns=round(timed.cycles * memory.clock_ps * 1e-3, 3),
+        requests=timed.requests,
+        commands={name: int(n) for name, n in timed.commands.items()},
+        row_hits=hits,
+        row_misses=misses,
+        row_conflicts=conflicts,
+        energy_pj=energy.get("total"),
+        energy_breakdown_pj={k: v for k, v in energy.items() if k != "total"} or None,
+        energy_not_modelled=[*silent, "standby"] if energy else ["all"],
+        stages={name: int(cycles) for name, cycles in timed.stages.items()} or None,
+        details=timed.details or None,
+        timeline=None if log is None else write_view(log, title, outputs),
+        export=None if program is None else write_program(program, outputs, memory, setting),
+    )
 
 
 # ---- Files that are written -----------------------------------------------------------------------------------------
 
 
-def write_view(log: IssueLog, title: str, outputs: Outputs) -> dict[str, Any]:
+def write_view(log: IssueLog, title: str, outputs: Outputs) -> View:
     """Write the timeline and the picture of a log; returns their description."""
     from bankside.models.memory.timeline import chrome_trace, timeline
 
+    from ..results.units import View
+
     view = timeline(log, title)
-    out: dict[str, Any] = {"file": None, "picture": None, **view.as_dict()}
     if outputs.timeline is not None:
         _write(outputs.timeline, chrome_trace(view))
-        out["file"] = outputs.timeline
     if outputs.picture is not None:
         from .picture import render
 
         _write(outputs.picture, render(view, Path(outputs.picture).suffix[1:].lower()))
-        out["picture"] = outputs.picture
-    return out
+    return View(file=outputs.timeline, picture=outputs.picture, **view.as_dict())
 
 
-def write_program(program: Program, outputs: Outputs, memory: Memory, setting: Setting) -> dict[str, Any]:
+def write_program(program: Program, outputs: Outputs, memory: Memory, setting: Setting) -> Export:
     """Write a program in the format of a simulator, line by line, because it may be longer than the computer's
     memory."""
+    from ..results.units import Export
+
     assert outputs.export is not None and outputs.output is not None
     if outputs.export == "program":
         lines: Iterable[str] = str(program).split("\n")
@@ -745,7 +741,7 @@ def write_program(program: Program, outputs: Outputs, memory: Memory, setting: S
         lines = trace_lines(program)
     else:
         lines = _machine(program, memory, setting).ramulator(program, setting)
-    return {"file": outputs.output, "format": outputs.export, "lines": _write_lines(outputs.output, lines)}
+    return Export(file=outputs.output, format=outputs.export, lines=_write_lines(outputs.output, lines))
 
 
 def _write(path: str, content: str | bytes) -> None:

@@ -7,8 +7,7 @@ import math
 import os
 import time
 from collections.abc import Callable
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import asdict, dataclass, replace
 
 import numpy as np
 
@@ -17,8 +16,9 @@ from bankside.models.inf2.store import Geometry, KvStore, ThreadPool
 from bankside.models.inf2.traffic import Block, WriteBack
 
 from ..provenance.sources import note_sources
+from ..results.decoding import SpilledArray, Writeback, WritebackCheck, WritebackModel
 
-__all__ = ["Job", "check_result", "require_same_rows", "writeback_result", "writeback_text"]
+__all__ = ["Job", "check_result", "check_text", "require_same_rows", "writeback_result", "writeback_text"]
 
 #: Name of the file in its folder.
 FILE = "writeback.spill"
@@ -97,8 +97,8 @@ def writeback_result(
     keep: bool = False,
     seed: int = 1,
     progress: Callable[[str], None] = lambda text: None,
-) -> dict[str, Any]:
-    """Result of ``bankside writeback --json``: write the rows, read them back, compare.
+) -> Writeback:
+    """Write the rows, read them back, compare.
 
     Raises
     ------
@@ -115,7 +115,7 @@ def writeback_result(
         left = sum(held.nbytes for _, held in store.buffered().values())
         progress(f"reading {path}")
         read_bytes, read_s, mismatches = _read(store, job, rows)
-        note, statistics = store.file.note, asdict(store.statistics)
+        note, done = store.file.note, replace(store.statistics)
         store.close()
     except BaseException:
         keep = False
@@ -126,78 +126,59 @@ def writeback_result(
         if not keep:
             with contextlib.suppress(OSError):
                 os.unlink(path)
-    g, spilled = geometry, statistics["appended_bytes"] - left
+    g, spilled = geometry, done.appended_bytes - left
     prefill = 2 * g.row_bytes * job.prefill_tokens * len(arrays)
-    return {
-        "schema": 1,
-        "requests": job.requests,
-        "heads": job.heads,
-        "head_dim": g.head_dim,
-        "element_bytes": g.element_bytes,
-        "prefill_tokens": job.prefill_tokens,
-        "tokens": job.tokens,
-        "interval": g.interval,
-        "granularity_bytes": g.granularity_bytes,
-        "write_bytes": g.interval * g.row_bytes,
-        "step_ms": job.step_ms,
-        "sync": sync,
-        "workers": workers,
-        "slots": slots,
-        "seed": seed,
-        "file": path if keep else None,
-        "file_bytes": g.file_bytes,
-        "direct_io": note is None,
-        "appended_bytes": statistics["appended_bytes"],
-        "spilled_bytes": spilled,
-        "left_bytes": left,
-        **{
-            key: statistics[key]
-            for key in (
-                "writes",
-                "written_bytes",
-                "index_writes",
-                "index_bytes",
-                "commits",
-                "syncs",
-                "waits",
-                "failures",
-            )
-        },
-        "write_amplification": (statistics["written_bytes"] + statistics["index_bytes"]) / spilled if spilled else None,
-        "host_bytes": statistics["host_bytes"],
-        "sent_bytes": sent,
-        "late_steps": late_steps,
-        "step_for_writes_ms": 1e3 * (seconds[1] + seconds[2]) / job.tokens,
-        "prefill_s": seconds[0],
-        "decode_s": seconds[1],
-        "drain_s": seconds[2],
-        "read_s": read_s,
-        "prefill_mb_s": _rate(prefill, seconds[0]),
-        "decode_mb_s": _rate(statistics["appended_bytes"] - prefill - left, seconds[1] + seconds[2]),
-        "read_mb_s": _rate(read_bytes, read_s),
-        "read_bytes": read_bytes,
-        "mismatches": mismatches,
-        "model": _model(job, g),
-        "notes": [] if note is None else [note],
-    }
+    return Writeback(
+        **asdict(job),
+        head_dim=g.head_dim,
+        element_bytes=g.element_bytes,
+        interval=g.interval,
+        granularity_bytes=g.granularity_bytes,
+        write_bytes=g.interval * g.row_bytes,
+        sync=sync,
+        workers=workers,
+        slots=slots,
+        seed=seed,
+        file=path if keep else None,
+        file_bytes=g.file_bytes,
+        direct_io=note is None,
+        **asdict(done),
+        spilled_bytes=spilled,
+        left_bytes=left,
+        write_amplification=(done.written_bytes + done.index_bytes) / spilled if spilled else None,
+        sent_bytes=sent,
+        late_steps=late_steps,
+        step_for_writes_ms=1e3 * (seconds[1] + seconds[2]) / job.tokens,
+        prefill_s=seconds[0],
+        decode_s=seconds[1],
+        drain_s=seconds[2],
+        read_s=read_s,
+        prefill_mb_s=_rate(prefill, seconds[0]),
+        decode_mb_s=_rate(done.appended_bytes - prefill - left, seconds[1] + seconds[2]),
+        read_mb_s=_rate(read_bytes, read_s),
+        read_bytes=read_bytes,
+        mismatches=mismatches,
+        model=_model(job, g),
+        notes=[] if note is None else [note],
+    )
 
 
 def _rate(size: int, seconds: float) -> float | None:
     return size / seconds / 1e6 if size > 0 else None
 
 
-def _model(job: Job, g: Geometry) -> dict[str, int]:
+def _model(job: Job, g: Geometry) -> WritebackModel:
     """The same figures by the traffic formulas: whole intervals are spilled, a step sends the rows of its interval."""
     block = Block(0, 0, job.heads * g.head_dim, g.element_bytes)
     scheme = WriteBack(g.interval, g.row_bytes, g.granularity_bytes)
     waiting = job.prefill_tokens % g.interval
     sent = [scheme.step(block, job.requests, (waiting + step) % g.interval).to_drives for step in range(job.tokens)]
     tokens = job.prefill_tokens + job.tokens
-    return {
-        "spilled_bytes": tokens // g.interval * scheme.spill(block, job.requests),
-        "sent_bytes": sum(sent),
-        "host_bytes": job.requests * scheme.buffered_entries * block.kv_token_bytes,
-    }
+    return WritebackModel(
+        spilled_bytes=tokens // g.interval * scheme.spill(block, job.requests),
+        sent_bytes=sum(sent),
+        host_bytes=job.requests * scheme.buffered_entries * block.kv_token_bytes,
+    )
 
 
 def _write(
@@ -251,8 +232,8 @@ def _read(store: KvStore, job: Job, rows: Callable[[int, int, int], np.ndarray])
     return size, seconds, mismatches
 
 
-def check_result(path: str) -> dict[str, Any]:
-    """Result of ``bankside writeback --check FILE --json``: what a spill file holds; every checksum is compared.
+def check_result(path: str) -> WritebackCheck:
+    """What a spill file holds; every checksum is compared.
 
     Raises
     ------
@@ -265,76 +246,63 @@ def check_result(path: str) -> dict[str, Any]:
     with KvStore.open(path, writable=False) as store:
         note_input(Input("spill file", path))
         g, rows, keys = store.geometry, store.check(), store.keys()
-        return {
-            "schema": 1,
-            "file": path,
-            "file_bytes": g.file_bytes,
-            "head_dim": g.head_dim,
-            "element_bytes": g.element_bytes,
-            "interval": g.interval,
-            "granularity_bytes": g.granularity_bytes,
-            "extent_tokens": g.extent_tokens,
-            "extents": g.extents,
-            "free_extents": store.free_extents(),
-            "rows": rows,
-            "rows_bytes": 2 * rows * g.row_bytes,
-            "arrays": [
-                {"request": request, "head": head, "rows": store.released(request, head)} for request, head in keys
+        return WritebackCheck(
+            file=path,
+            file_bytes=g.file_bytes,
+            **asdict(g),
+            free_extents=store.free_extents(),
+            rows=rows,
+            rows_bytes=2 * rows * g.row_bytes,
+            arrays=[
+                SpilledArray(request=request, head=head, rows=store.released(request, head)) for request, head in keys
             ],
-        }
-
-
-def require_same_rows(result: dict[str, Any]) -> None:
-    """Raise :exc:`CheckFailed` if rows came back changed."""
-    if result.get("mismatches"):
-        raise CheckFailed(f"{result['mismatches']} rows came back changed")
-
-
-def writeback_text(r: dict[str, Any]) -> str:
-    """The result in lines for a person."""
-    if "arrays" in r:
-        return (
-            f"{r['file']}: whole, every checksum is right\n"
-            f"  {len(r['arrays'])} arrays, {r['rows']} rows of {r['head_dim']} x {r['element_bytes']} B for keys and "
-            f"as many for values, {r['free_extents']} of {r['extents']} extents free"
         )
-    model = r["model"]
 
-    def rate(name: str) -> str:
-        value = r[f"{name}_mb_s"]
+
+def require_same_rows(result: Writeback) -> None:
+    """Raise :exc:`CheckFailed` if rows came back changed."""
+    if result.mismatches:
+        raise CheckFailed(f"{result.mismatches} rows came back changed")
+
+
+def check_text(r: WritebackCheck) -> str:
+    """What a spill file holds, for a person."""
+    return (
+        f"{r.file}: whole, every checksum is right\n"
+        f"  {len(r.arrays)} arrays, {r.rows} rows of {r.head_dim} x {r.element_bytes} B for keys and "
+        f"as many for values, {r.free_extents} of {r.extents} extents free"
+    )
+
+
+def writeback_text(r: Writeback) -> str:
+    """The result in lines for a person."""
+
+    def rate(value: float | None) -> str:
         return f"{value:.1f} MB/s" if value is not None else "–"
-
-    def beside(name: str) -> str:
-        return f"{r[name]} B, by the formula {model[name]} B"
 
     lines = [
         (
-            f"{r['requests']} requests x {r['heads']} heads, {r['prefill_tokens']} + {r['tokens']} tokens",
-            f"interval {r['interval']}: writes of {r['write_bytes']} B",
+            f"{r.requests} requests x {r.heads} heads, {r.prefill_tokens} + {r.tokens} tokens",
+            f"interval {r.interval}: writes of {r.write_bytes} B",
         ),
-        ("spilled", beside("spilled_bytes")),
-        ("written", f"{r['writes']} writes, {r['written_bytes']} B"),
-        ("index", f"{r['index_writes']} writes, {r['index_bytes']} B"),
-        ("write amplification", f"{r['write_amplification']:.4f}" if r["write_amplification"] else "–"),
-        ("largest host buffer", beside("host_bytes")),
-        ("sent from the host buffer", beside("sent_bytes")),
-        *(
-            [
-                (
-                    "of these, late",
-                    f"{r['sent_bytes'] - model['sent_bytes']} B, in {r['late_steps']} of {r['tokens']} steps: "
-                    "the drive had not ended their write when the next step sent them again. Writes end in time in steps of about "
-                    f"{r['step_for_writes_ms']:.3g} ms (--step-ms)",
-                )
-            ]
-            if r["late_steps"]
-            else []
-        ),
-        ("prefill, decode, read", ", ".join(map(rate, ("prefill", "decode", "read")))),
-        ("direct I/O", "yes" if r["direct_io"] else "no"),
-        ("rows that came back changed", str(r["mismatches"])),
-        *(("note", note) for note in r["notes"]),
-        *([("file", r["file"])] if r["file"] else []),
+        ("spilled", f"{r.spilled_bytes} B, by the formula {r.model.spilled_bytes} B"),
+        ("written", f"{r.writes} writes, {r.written_bytes} B"),
+        ("index", f"{r.index_writes} writes, {r.index_bytes} B"),
+        ("write amplification", f"{r.write_amplification:.4f}" if r.write_amplification else "–"),
+        ("largest host buffer", f"{r.host_bytes} B, by the formula {r.model.host_bytes} B"),
+        ("sent from the host buffer", f"{r.sent_bytes} B, by the formula {r.model.sent_bytes} B"),
+        ("prefill, decode, read", ", ".join(map(rate, (r.prefill_mb_s, r.decode_mb_s, r.read_mb_s)))),
+        ("direct I/O", "yes" if r.direct_io else "no"),
+        ("rows that came back changed", str(r.mismatches)),
+        *(("note", note) for note in r.notes),
+        *([("file", r.file)] if r.file else []),
     ]
+    if r.late_steps:
+        late = (
+            f"{r.sent_bytes - r.model.sent_bytes} B, in {r.late_steps} of {r.tokens} steps: "
+            "the drive had not ended their write when the next step sent them again. Writes end in time in steps of about "
+            f"{r.step_for_writes_ms:.3g} ms (--step-ms)"
+        )
+        lines.insert(7, ("of these, late", late))
     width = max(len(name) for name, _ in lines)
     return "\n".join(f"{name:<{width}}  {value}" for name, value in lines)

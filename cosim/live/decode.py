@@ -166,7 +166,7 @@ class RtlHeads:
         """End the processes. More calls have no effect."""
         self._stack.close()
 
-    def figures(self) -> dict[str, int | float]:
+    def figures(self) -> dict[str, Any]:
         """Heads (a count), tokens, clocks, clocks a second of a simulation's processor time, and mismatches, so far."""
         total = Figures()
         for live in (*self._live.values(), *self._merges.values()):

@@ -5,13 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any
+from pathlib import Path
 
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
 from ...constraints.core.workspace import write_files
-from ..llm.captured import FORMAT, VERSION, layers_of, model_digest, safetensors
+from ..llm.captured import FORMAT, VERSION, Capture, layers_of, model_digest, safetensors
 from ..llm.weights import Model
 from ..numerics.sums import Lists
 from ..pam.sparsity import TraceStep, write_trace
@@ -24,8 +24,8 @@ __all__ = ["capture", "trace_of"]
 COMPRESSION = 8
 
 
-def capture(model: Model, tokens: np.ndarray, folder: str | os.PathLike[str], text_sha256: str) -> dict[str, Any]:
-    """Write queries, keys and values of a text; returns the contents of ``capture.json``.
+def capture(model: Model, tokens: np.ndarray, folder: str | os.PathLike[str], text_sha256: str) -> Capture:
+    """Write queries, keys and values of a text; returns the head of the folder.
 
     Raises
     ------
@@ -50,17 +50,18 @@ def capture(model: Model, tokens: np.ndarray, folder: str | os.PathLike[str], te
         file = f"layer-{number:02}.safetensors"
         data = save(tensors)
         files[file], digests[file] = data, hashlib.sha256(data).hexdigest()
+    made = Capture(Path(folder) / "capture.json", model.shape, model_digest(model), tokens, digests)
     head = {
         "format": FORMAT,
         "version": VERSION,
         "model": model.shape.model_dump(),
-        "model_sha256": model_digest(model),
+        "model_sha256": made.model_sha256,
         "text_sha256": text_sha256,
         "tokens": tokens.tolist(),
         "files": digests,
     }
     write_files(folder, {**files, "capture.json": json.dumps(head, indent=2) + "\n"})
-    return head
+    return made
 
 
 def trace_of(folder: str | os.PathLike[str], output: str | os.PathLike[str], *, compression: int = COMPRESSION) -> int:

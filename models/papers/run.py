@@ -71,27 +71,6 @@ class Row:
     seconds: float
     difference: Difference | None = None
 
-    def as_dict(self) -> dict[str, Any]:
-        """The row of ``bankside repro --json``."""
-        claim = self.claim
-        return {
-            "id": claim.id,
-            "source": claim.source,
-            "statement": claim.statement,
-            "kind": claim.kind,
-            "category": self.category,
-            "conditions": claim.conditions,
-            "paper": claim.value,
-            "ours": self.ours,
-            "unit": claim.unit,
-            "ratio": self.ratio,
-            "verdict": self.verdict,
-            "tolerance": self.tolerance,
-            "why": self.why,
-            "difference": self.difference.model_dump() if self.difference else None,
-            "basis": self.basis,
-        }
-
 
 def checks_of(paper: str | Paper) -> Checks:
     """Checks of a paper by claim, its locators included; empty for a name that no installed package has.

@@ -14,7 +14,7 @@ from ...constraints.core.errors import ConfigError
 from ..llm import ModelShape
 from .registry import kinds, load_system, system_names
 from .results import NOT_MODELLED, Capacity, Cost, Evaluation, MissingRecord, RecordSource
-from .system import Assumption, Bound, StepCost, System
+from .system import Assumption, Bound, Details, StepCost, System
 
 if TYPE_CHECKING:
     from .units import MeasuredUnit
@@ -25,6 +25,7 @@ __all__ = [
     "Bound",
     "Capacity",
     "Cost",
+    "Details",
     "Evaluation",
     "MeasuredUnit",
     "MissingRecord",

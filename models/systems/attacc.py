@@ -20,6 +20,7 @@ from ..attacc.layer import READS, AttentionLayer, LayerTimer, read_interval, sha
 from ..llm import ModelShape
 from ..llm.operators import SOFTMAX_FLOPS
 from ..memory.pim_queue import QueueTiming
+from .attacc_keys import AttAccKeys
 from .description import Description
 from .gpu_serving import GridServed
 from .overlap import NearMemory
@@ -64,6 +65,7 @@ class AttAccSystem(GpuPlatform):
     """See the module."""
 
     kind = "attacc"
+    result = AttAccKeys
     schema = AttAccSystemSpec
 
     def __init__(self, description: Description[AttAccSystemSpec]) -> None:

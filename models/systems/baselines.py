@@ -14,6 +14,7 @@ import numpy as np
 from ...constraints.core.errors import ConfigError
 from ...constraints.systems import OffloadSystemSpec
 from ..llm import ModelShape
+from .baselines_keys import OffloadedKeys
 from .description import Description
 from .gpu_serving import GpuServed
 from .links import LinkTree, Transfer
@@ -28,6 +29,7 @@ class OffloadSystem(GpuPlatform):
     """GPUs with KV in host memory and SSDs."""
 
     kind = "gpu-offload"
+    result = OffloadedKeys
     schema = OffloadSystemSpec
 
     def __init__(self, description: Description[OffloadSystemSpec]) -> None:

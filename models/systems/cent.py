@@ -60,6 +60,7 @@ from ..memory.key import memory_cache
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
 from ..program import Program
 from ..program.nodes import Command, Loop, Node
+from .cent_keys import CentKeys
 from .description import Description
 from .results import Capacity, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
@@ -278,6 +279,7 @@ class CentSystem(System):
     """
 
     kind = "cent"
+    result = CentKeys
     schema = CentSystemSpec
     not_modelled = ("host",)
     longest = 1 << 24

@@ -29,6 +29,7 @@ from .near_storage import Accelerator
 from .platform import MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .storage import GPU, LayerCost, StoragePlatform
+from .storage_keys import Inf2Keys
 from .system import Assumption, largest
 from .timeline import MAX_SPANS, Span, StepTimeline
 
@@ -58,6 +59,7 @@ class Inf2System(StoragePlatform):
     """See the module."""
 
     kind = "inf2"
+    result = Inf2Keys
     schema = Inf2SystemSpec
     parts = ("flash", "accelerator")
 

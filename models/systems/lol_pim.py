@@ -36,6 +36,7 @@ from ..lolpim.peak import NODE_UNITS, utilisation
 from ..lolpim.timing import ModuleTimer, Timed, module_timer
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
+from .lol_pim_keys import HybridKeys, ModuleKeys
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost, MissingRecord, RecordSource
 from .system import GIB, Assumption, Details, StepCost, System, largest
@@ -364,6 +365,7 @@ class LolPimSystem(System):
     """
 
     kind = "lol-pim"
+    result = ModuleKeys
     schema = LolPimSystemSpec
     not_modelled = ("hub", "links", "dram_refresh_and_standby", "host")
     longest = 1 << 24
@@ -916,6 +918,7 @@ class LolPimHybridSystem(GpuPlatform):
     """GPUs with AiM modules: attention on the modules, everything else on the GPUs. The modules are shared out evenly."""
 
     kind = "lol-pim-hybrid"
+    result = HybridKeys
     schema = LolPimHybridSpec
     transfers = ("module_transfer",)
 

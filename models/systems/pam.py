@@ -38,6 +38,7 @@ from ..pam.tiers import Flash, NearBank, TierWork, append_cycles, exchange_cycle
 from .description import Description
 from .gpu_serving import GridServed
 from .links import LinkTree
+from .pam_keys import TierKeys
 from .platform import GpuPlatform, MicroBatch
 from .reads import move_pj_per_byte, read_pj
 from .results import Capacity, Cost, MissingRecord, RecordSource
@@ -206,6 +207,7 @@ class TieredPimSystem(GpuPlatform):
     """See the module."""
 
     kind = "tiered-pim"
+    result = TierKeys
     schema = TieredSystemSpec
     transfers = ("attention_kv_append", "attention_merge")
     spread_matters = True

@@ -33,6 +33,7 @@ from ..pam.program import MAC, append_program, attention_program, mac_interval, 
 from ..program import Program
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
+from .pam_hbm_keys import UnitKeys
 from .platform import GpuPlatform, MicroBatch
 from .reads import read_pj
 from .results import Cost, MissingRecord, RecordSource
@@ -111,6 +112,7 @@ class PamHbmSystem(GpuPlatform):
     """See the module."""
 
     kind = "pam-hbm"
+    result = UnitKeys
     schema = PamHbmSystemSpec
     transfers = ("attention_query_write", "attention_kv_append", "attention_merge")
 

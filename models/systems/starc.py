@@ -33,6 +33,7 @@ from .attacc import AttAccSystem, LayerWork, work_values
 from .description import Description
 from .platform import MicroBatch
 from .results import MissingRecord, RecordSource
+from .starc_keys import StarcKeys
 from .system import Assumption, Details, StepCost
 from .units import MeasuredUnit, clock_hz
 
@@ -102,6 +103,7 @@ class StarcSystem(AttAccSystem):
     """
 
     kind = "starc"
+    result = StarcKeys
     schema = StarcSystemSpec  # type: ignore[assignment]
     default_model = "llama-7b"
 

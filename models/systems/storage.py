@@ -25,6 +25,7 @@ from .measured import MeasuredGpu
 from .platform import GpuPlatform, MicroBatch
 from .results import Capacity, Cost
 from .roofline import Roofline
+from .storage_keys import OffloadKeys
 from .system import BLOCK_TOKENS, GIB, Assumption, Details, StepCost
 
 __all__ = ["GPU", "LayerCost", "StorageOffloadSystem", "StoragePlatform", "StorageServed"]
@@ -349,6 +350,7 @@ class StorageOffloadSystem(StoragePlatform):
     """A GPU with keys and values in its host's memory or on drives (FlexGen, DeepSpeed ZeRO-Inference, Accelerate)."""
 
     kind = "storage-offload"
+    result = OffloadKeys
     schema = StorageSystemSpec
 
     def kv_in_host(self, model: ModelShape, batch: int, tokens: int) -> bool:

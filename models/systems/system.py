@@ -18,6 +18,7 @@ import numpy as np
 from ...constraints.core.document import Strict
 from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Measurement, Record
+from ...constraints.core.result import Part
 from ..cost import DieArea
 from ..llm import ModelShape, layer_operators
 from .description import Description
@@ -176,6 +177,9 @@ class System(ABC):
         Whether a step can read the runs of a selection.
     selected : :class:`StepSelection` or None
         What attention reads at contexts of as many tokens as the selection has slots; None: all tokens.
+    result : :class:`type` of a :class:`Part`, or None
+        The kind's own keys in the result of ``eval``, those of :attr:`Details.more` among them. Its own ``attention`` and
+        ``unit`` stand in place of those of all systems. A method ``text_lines`` gives their lines for people.
     default_model : :class:`str` or None
         Model of the published system, which ``bankside eval`` takes if the user names none.
     tp, pp : :class:`int`
@@ -199,6 +203,7 @@ class System(ABC):
     longest: ClassVar[int] = 1 << 30
     reads_runs: ClassVar[bool] = False
     selected: StepSelection | None = None
+    result: ClassVar[type[Part] | None] = None
     default_model: ClassVar[str | None] = None
     tp: int
     pp: int

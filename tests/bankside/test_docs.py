@@ -26,7 +26,7 @@ from bankside.evidence import measure
 from bankside.evidence.records import RecordFolder
 from bankside.hardware import generate
 from bankside.hardware.selection import select
-from bankside.models.systems import calibration
+from bankside.models.systems import calibration, kinds
 from bankside.models.systems.calibration import Calibration
 from bankside.pages import unit_page
 from bankside.pages.block_diagram import block_diagram
@@ -172,16 +172,20 @@ def test_tables_of_commands_are_current():
     """Options and keys on the page are what parsers and classes say today; `tools/unit_tables.py contract` writes them."""
     assert unit_page.fill(COMMANDS, command_tables(COMMANDS)) == COMMANDS
     named = {mark[2] for mark in unit_page.MARK.finditer(COMMANDS)}
-    shown = {kind.__name__ for kind in schemas.COMMANDS["eval"]} - {"Eval"} | {
-        kind.__name__ for kind in schemas.Eval.__bases__
-    }
-    assert shown <= named and {kinds[0].__name__ for kinds in schemas.COMMANDS.values()} - {"Eval", "DryRun"} <= named
+    shown = {kind.__name__ for kind in schemas.COMMANDS["eval"]} | {"kinds"}
+    assert shown <= named and {results[0].__name__ for results in schemas.COMMANDS.values()} - {"DryRun"} <= named
 
 
 @pytest.mark.parametrize("name", schemas.COMMANDS)
 def test_every_key_has_a_meaning(name):
     for kind in schemas.COMMANDS[name]:
         assert [row[0] for row in unit_page.keys(kind) if not row[-1]] == [], kind.__name__
+
+
+@pytest.mark.parametrize("name", [name for name in kinds() if kinds().own(name)])
+def test_every_key_of_a_kind_of_system_has_a_meaning(name):
+    own = kinds()[name].result
+    assert own is None or [row[0] for row in unit_page.keys(own) if not row[-1]] == []
 
 
 # ---- JSON keys ----------------------------------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from bankside.constraints.core.registry import UNITS
 from bankside.constraints.core.workspace import note_input
 from bankside.evidence import measure, records
 from bankside.evidence.records import SHIPPED, RecordFolder
@@ -228,17 +229,17 @@ def place(tmp_path, model, monkeypatch):
     return tmp_path
 
 
-class MadeUp:
-    """What a bench would say."""
+def made_up(unit: str) -> Any:
+    """What a bench of the unit would say."""
 
-    def __init__(self, unit: str) -> None:
-        self.results = SIM[unit]
+    class MadeUp(UNITS[unit].result):
+        def recorded(self) -> dict[str, Any]:
+            return SIM[unit]
 
-    def recorded(self) -> dict[str, Any]:
-        return self.results
+        def document(self) -> dict[str, Any]:
+            return {**SIM[unit], "first_mismatch": None, "notes": [], "waves": None, "clocks_per_second": 1}
 
-    def document(self) -> dict[str, Any]:
-        return {**self.results, "first_mismatch": None, "notes": [], "waves": None, "clocks_per_second": 1}
+    return MadeUp.model_validate({**SIM[unit], "clocks_per_second": 1})
 
 
 # ---- Outputs ----------------------------------------------------------------------------------------------------------
@@ -247,7 +248,7 @@ class MadeUp:
 def run(case: Case, place: Path, capsys: Any, monkeypatch: Any, as_json: bool) -> str:
     """Standard output of a case."""
     if case.name.startswith("sim-") and case.name[4:] in SIM:
-        monkeypatch.setattr(measure, "run_bench", lambda selection, *_, **__: (MadeUp(selection.unit.name), ""))
+        monkeypatch.setattr(measure, "run_bench", lambda selection, *_, **__: (made_up(selection.unit.name), ""))
         monkeypatch.setattr(generate, "latency", lambda selection: {})  # only a record has it
     if case.name.startswith("cache"):
         monkeypatch.setenv("BANKSIDE_CACHE", str(place / "cache"))

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import jsonschema
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -99,6 +100,17 @@ def test_its_system_rests_on_a_measurement_of_its_unit(toy, tmp_path):
     assert result["tpot_ms"] == pytest.approx(step_ms) and len(result["records"]) == 1
     assert result["assumptions"] == ["a step adds a fixed number of numbers"]
     assert result["breakdown_ms"].keys() == {"adding"}
+    assert result["adders"] == 1 and result["adding_us"] == pytest.approx(step_ms * 1e3)
+    code, out, _ = toy("schema", "eval")
+    schema = json.loads(out)
+    assert code == 0
+    jsonschema.validate(result, schema)
+    for wrong in ({"adders": "many"}, {"adder": 1}):
+        with pytest.raises(jsonschema.ValidationError):
+            jsonschema.validate(result | wrong, schema)
+    code, out, err = toy(*load, "--html", "page.html")
+    assert code == 0, err
+    assert "adders" in out and "adding us" in out and "adding us" in (tmp_path / "page.html").read_text()
     code, out, _ = toy("eval", "toy-row", "--model", "qwen1.5-7b", "--workload", "musique", "--json")
     rate = json.loads(out)
     assert code == 0 and rate["throughput_tok_s"] == pytest.approx(rate["batch"] / step_ms * 1e3)

@@ -38,12 +38,12 @@ def run(arguments: argparse.Namespace) -> int:
     result = run(
         log, arguments.pattern, (lambda line: None) if arguments.json else functools.partial(print, flush=True)
     )
-    entry = entry_of(result["results"])
+    entry = entry_of(result)
     if arguments.keep:
         keep(history, entry)
         log(f"added to {history}")
     if before and arguments.json:
-        result |= {"before": before.model_dump(exclude={"results"}), "comparison": compared(before, entry)}
+        result.before, result.comparison = before, compared(before, entry)
     elif before:
         print("\n".join(lines(before, entry)))
     if arguments.json:

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import argparse
+from typing import TYPE_CHECKING
 
-from ..options import emit, json_argument, positive
+from ..options import json_argument, positive, show
+
+if TYPE_CHECKING:
+    from ...results.decoding import Capture
 
 __all__ = ["fill", "run"]
 
@@ -20,12 +24,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ...studies.decode import capture_result
 
-    result = capture_result(arguments.folder, arguments.text, arguments.output, tokens=arguments.tokens)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(
-            f"{result['folder']}: {result['tokens']} tokens, {result['layers']} layers, {result['heads']} heads on "
-            f"{result['kv_heads']} of keys and values; {result['steps']} steps of attention in {result['trace']}"
-        )
+    show(arguments, capture_result(arguments.folder, arguments.text, arguments.output, tokens=arguments.tokens), _text)
     return 0
+
+
+def _text(result: Capture) -> str:
+    return (
+        f"{result.folder}: {result.tokens} tokens, {result.layers} layers, {result.heads} heads on "
+        f"{result.kv_heads} of keys and values; {result.steps} steps of attention in {result.trace}"
+    )

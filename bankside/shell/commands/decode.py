@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import emit, json_argument, natural, not_negative, page, positive, records_argument
+from ..options import json_argument, natural, not_negative, positive, records_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -109,9 +109,5 @@ def run(arguments: argparse.Namespace) -> int:
             rtl_accelerator=arguments.rtl_accelerator,
             count=tell,
         )
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(decode_text(result))
-    return 130 if result["interrupted"] else 0
+    show(arguments, result, decode_text)
+    return 130 if result.interrupted else 0

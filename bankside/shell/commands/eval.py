@@ -74,12 +74,12 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(attention.REFUSAL.format("--set"))
         show(arguments, attention.evaluate_layer(system, **options), attention.layer_text)
     elif study is attacc_reference:
-        result = attacc_reference.compare_reference(system, arguments.reference, changes)
-        show(arguments, result, attacc_reference.reference_text)
+        compared = attacc_reference.compare_reference(system, arguments.reference, changes)
+        show(arguments, compared, attacc_reference.reference_text)
     elif study is gpu_reference:
         with steps() as tell:
-            result = gpu_reference.compare_gpus(system, arguments.reference, changes, arguments.records, tell)
-        show(arguments, result, gpu_reference.gpus_text)
+            timed = gpu_reference.compare_gpus(system, arguments.reference, changes, arguments.records, tell)
+        show(arguments, timed, gpu_reference.gpus_text)
     else:
         answer, lines = (
             (evaluate.evaluate, text.evaluation_text)

@@ -17,7 +17,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from ...evidence.explain import explain, explain_tree
+    from ...studies.explain import explain, explain_tree
 
     result = explain(arguments.result, arguments.records)
     if arguments.json:
@@ -29,8 +29,8 @@ def run(arguments: argparse.Namespace) -> int:
     console.print(explain_tree(result), highlight=False)
     console.print(
         "nothing has changed since"
-        if result["unchanged"]
-        else f"changed since, gone or unknown: {', '.join(result['changed'])}",
+        if result.unchanged
+        else f"changed since, gone or unknown: {', '.join(result.changed)}",
         highlight=False,
         markup=False,
     )

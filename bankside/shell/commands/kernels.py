@@ -6,7 +6,7 @@ import argparse
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import emit, json_argument
+from ..options import json_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -36,8 +36,5 @@ def run(arguments: argparse.Namespace) -> int:
     else:
         with steps() as tell:
             result = import_kernels(arguments.origin, arguments.output, whole=arguments.whole, progress=tell)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(kernels_text(result))
+    show(arguments, result, kernels_text)
     return 0

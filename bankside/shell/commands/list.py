@@ -32,6 +32,7 @@ def run(arguments: argparse.Namespace) -> int:
     from bankside.models.systems import system_names
 
     from ...hardware.synthesis.libraries import available as libraries
+    from ...results.units import Format, List
     from ...studies import memories as described
     from ...studies.trace import FORMATS
 
@@ -40,22 +41,21 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     chosen = available() if arguments.memory is None else [arguments.memory]
     memories = {memory.name: described.describe(memory) for memory in map(load_memory, chosen)}
-    emit(
-        arguments,
-        {
-            "schema": 1,
-            "units": list(UNITS),
-            "presets": {u.name: list(u.presets) for u in UNITS.values()},
-            "systems": list(system_names()),
-            "memories": list(memories),
-            "models": list(model_names()),
-            "workloads": list(workload_names()),
-            "libraries": list(libraries()),
-            "memory": memories,
-            "formats": {name: {"title": one.title, "example": list(one.example)} for name, one in FORMATS.items()},
-            "request_formats": {
-                name: {"title": one.title, "example": list(one.example)} for name, one in REQUESTS.items()
-            },
-        },
+    formats, request_formats = (
+        {name: Format(title=one.title, example=list(one.example)) for name, one in them.items()}
+        for them in (FORMATS, REQUESTS)
     )
+    result = List(
+        units=list(UNITS),
+        presets={u.name: list(u.presets) for u in UNITS.values()},
+        systems=list(system_names()),
+        memories=list(memories),
+        models=list(model_names()),
+        workloads=list(workload_names()),
+        libraries=list(libraries()),
+        memory=memories,
+        formats=formats,
+        request_formats=request_formats,
+    )
+    emit(arguments, result)
     return 0

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import TYPE_CHECKING
 
 from bankside.constraints.core.errors import CheckFailed
 
-from ..options import emit, json_argument, log, records_argument
+from ..options import json_argument, log, records_argument, show
+
+if TYPE_CHECKING:
+    from ...results.units import Difference
 
 __all__ = ["fill", "run"]
 
@@ -35,10 +38,11 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ...evidence.records import RecordFolder
+    from ...results.units import Records
     from ...studies import inventory
 
     folder = RecordFolder(arguments.records)
-    differ: list[dict[str, Any]] = []
+    differ: list[Difference] | None = None
     if arguments.make or arguments.remake:
         rows = inventory.make_records(folder, pattern=arguments.pattern, everything=arguments.remake, tell=log)
     else:
@@ -47,24 +51,9 @@ def run(arguments: argparse.Namespace) -> int:
             differ = inventory.check_records(
                 folder, [row.measurement for row in rows if row.state in ("own", "shipped")], log
             )
-    if arguments.json:
-        emit(
-            arguments,
-            {
-                "schema": 1,
-                "folder": str(folder.folder),
-                "shipped": str(folder.shipped),
-                "measurements": [
-                    {"command": row.measurement.command, "state": row.state, "record": row.name, "why": row.why}
-                    for row in rows
-                ],
-                "differ": differ if arguments.check else None,
-            },
-        )
-    else:
-        print(inventory.inventory_text(rows))
-        for one in differ:
-            print(f"differs  {one['command']}  ({', '.join(one['differs'])})")
+    states = [row.shown for row in rows]
+    result = Records(folder=str(folder.folder), shipped=str(folder.shipped), measurements=states, differ=differ)
+    show(arguments, result, inventory.inventory_text)
     if differ:
-        raise CheckFailed(f"{len(differ)} records differ from new measurements; the first: {differ[0]['record']}")
+        raise CheckFailed(f"{len(differ)} records differ from new measurements; the first: {differ[0].record}")
     return 0

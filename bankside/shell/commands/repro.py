@@ -6,7 +6,7 @@ import argparse
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import emit, json_argument, page, positive, records_argument
+from ..options import json_argument, positive, records_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -59,12 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
             raise ConfigError(
                 "the following arguments are required: PAPER, or --list alone (see bankside repro --help)"
             )
-        listed = repro.papers()
-        page(arguments, listed)
-        if arguments.json:
-            emit(arguments, listed)
-        else:
-            print(repro.papers_text(listed))
+        show(arguments, repro.papers(), repro.papers_text)
         return 0
     if arguments.results is not None:
         from ...results.terminal import steps
@@ -74,53 +69,25 @@ def run(arguments: argparse.Namespace) -> int:
                 raise ConfigError(f"--results writes a table alone: it can't be combined with --{option}")
         with steps() as tell:
             written = repro.results(arguments.paper, arguments.results, tell)
-        if arguments.json:
-            emit(arguments, written)
-        else:
-            print(f"{written['rows']} rows: {written['file']}")
+        show(arguments, written, lambda one: f"{one.rows} rows: {one.file}")
         return 0
+    work = {"records": arguments.records, "measure": arguments.measure, "limit_s": arguments.measure_limit}
     if arguments.figure is not None:
         from ...studies.repro_figures import draw
 
         for option in ("claims", "list"):
             if getattr(arguments, option):
                 raise ConfigError(f"--figure draws its own claims: it can't be combined with --{option}")
-        drawn = draw(
-            arguments.paper,
-            arguments.figure,
-            arguments.output,
-            records=arguments.records,
-            measure=arguments.measure,
-            limit_s=arguments.measure_limit,
-        )
-        page(arguments, drawn)
-        if arguments.json:
-            emit(arguments, drawn)
-        else:
-            print(drawn["figure"])
+        drawn = draw(arguments.paper, arguments.figure, arguments.output, **work)
+        show(arguments, drawn, lambda one: one.figure)
         repro.require_measured(drawn)
         return 0
     if arguments.list:
         paper = load_paper(arguments.paper)
         claims = repro.chosen_claims(paper, arguments.claims)
-        listed = repro.listing(paper, claims)
-        page(arguments, listed)
-        if arguments.json:
-            emit(arguments, listed)
-        else:
-            print(repro.listing_text(listed))
+        show(arguments, repro.listing(paper, claims), repro.listing_text)
         return 0
-    result = repro.repro(
-        arguments.paper,
-        claims=arguments.claims,
-        records=arguments.records,
-        measure=arguments.measure,
-        limit_s=arguments.measure_limit,
-    )
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(repro.repro_text(result))
+    result = repro.repro(arguments.paper, claims=arguments.claims, **work)
+    show(arguments, result, repro.repro_text)
     repro.require_measured(result)
     return 0

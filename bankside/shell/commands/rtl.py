@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import emit, json_argument
+from ..options import json_argument, show
 
 __all__ = ["fill", "run"]
 
@@ -18,18 +18,14 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ...hardware.generate import tool_versions
     from ...hardware.published import differing, rebuild, require_same
+    from ...results.units import Rtl
 
     written = [] if arguments.check else [str(path) for path in rebuild(arguments.output)]
     differ = differing(arguments.output) if arguments.check else []
-    if arguments.json:
-        emit(
-            arguments,
-            {"schema": 1, "folder": arguments.output, "files": written, "differ": differ, "tools": tool_versions()},
-        )
-    elif arguments.check:
+    if not arguments.json:
         require_same(arguments.output, differ)
-        print(f"{arguments.output}: equal to the output of the generators")
-    else:
-        print("\n".join(written))
+    result = Rtl(folder=arguments.output, files=written, differ=differ, tools=tool_versions())
+    equal = f"{arguments.output}: equal to the output of the generators"
+    show(arguments, result, lambda made: equal if arguments.check else "\n".join(made.files))
     require_same(arguments.output, differ)
     return 0

@@ -6,17 +6,7 @@ import argparse
 import functools
 from typing import Any
 
-from ..options import (
-    dry_run,
-    emit,
-    json_argument,
-    natural,
-    page,
-    records_argument,
-    selected,
-    selection_arguments,
-    whole,
-)
+from ..options import dry_run, json_argument, natural, records_argument, selected, selection_arguments, show, whole
 
 __all__ = ["fill", "run"]
 
@@ -66,6 +56,7 @@ def _option_type(option: Any) -> Any:
 def run(arguments: argparse.Namespace) -> int:
     from ...evidence.measure import require_equal, simulate
     from ...results.terminal import steps
+    from ...results.text import simulation_text
 
     selection = selected(arguments)
     if dry_run(arguments, selection):
@@ -80,12 +71,6 @@ def run(arguments: argparse.Namespace) -> int:
             progress=tell,
             **{name: value for name, value in given.items() if value is not None},
         )
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        from ...results.text import simulation_text
-
-        print(simulation_text(result))
-    require_equal(result)
+    show(arguments, result, simulation_text)
+    require_equal(result.measured)
     return 0

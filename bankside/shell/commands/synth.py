@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.errors import ConfigError, nearest
 
-from ..options import dry_run, emit, json_argument, page, records_argument, selected, selection_arguments
+from ..options import dry_run, emit, json_argument, records_argument, selected, selection_arguments, show
+
+if TYPE_CHECKING:
+    from ...results.units import Synth, SynthFpga
 
 __all__ = ["fill", "run"]
 
@@ -30,7 +33,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     json_argument(parser, page=True)
 
 
-def _synthesised(arguments: argparse.Namespace, selection: Any, tell: Callable[[str], None]) -> dict[str, Any]:
+def _synthesised(arguments: argparse.Namespace, selection: Any, tell: Callable[[str], None]) -> Synth | SynthFpga:
     """The result of a selected configuration in the library, or in the family of FPGAs, that the command line names."""
     from ...evidence.measure import synthesise, synthesise_fpga
 
@@ -48,6 +51,7 @@ def _synthesised(arguments: argparse.Namespace, selection: Any, tell: Callable[[
 
 def run(arguments: argparse.Namespace) -> int:
     from ...results.terminal import steps
+    from ...results.text import synthesis_text
 
     if arguments.fpga is not None and arguments.effort is not None:
         raise ConfigError("--effort is for a cell library; --fpga takes none")
@@ -59,13 +63,7 @@ def run(arguments: argparse.Namespace) -> int:
         return 0
     with steps() as tell:
         result = _synthesised(arguments, selection, tell)
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        from ...results.text import fpga_text, synthesis_text
-
-        print((synthesis_text if arguments.fpga is None else fpga_text)(result))
+    show(arguments, result, synthesis_text)
     return 0
 
 
@@ -77,7 +75,8 @@ def _synth_all(arguments: argparse.Namespace) -> int:
 
     from ...hardware.selection import select
     from ...results.terminal import steps
-    from ...results.text import fpga_table, synthesis_table
+    from ...results.text import synthesis_table
+    from ...results.units import DryRuns, SynthAll
 
     units = [UNITS[name] for name in fnmatch.filter(UNITS, arguments.unit)]
     if not units:
@@ -89,14 +88,9 @@ def _synth_all(arguments: argparse.Namespace) -> int:
     ]
     unique = list({selection.config_hash: selection for selection in selections}.values())
     if arguments.dry_run:
-        emit(arguments, {"schema": 1, "selections": [s.arguments for s in unique]})
+        emit(arguments, DryRuns(selections=[s.arguments for s in unique]))
         return 0
     with steps() as tell:
-        results = [_synthesised(arguments, selection, tell) for selection in unique]
-    result = {"schema": 1, "results": results, "tools": results[0]["tools"]}
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print((synthesis_table if arguments.fpga is None else fpga_table)(results))
+        results: Any = [_synthesised(arguments, selection, tell) for selection in unique]
+    show(arguments, SynthAll(results=results, tools=results[0].tools), synthesis_table)
     return 0

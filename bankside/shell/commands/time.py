@@ -4,22 +4,14 @@ from __future__ import annotations
 
 import argparse
 import os
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.errors import ConfigError, nearest
 
-from ..options import (
-    dry_run,
-    emit,
-    json_argument,
-    natural,
-    page,
-    positive,
-    queries,
-    selected,
-    selection_arguments,
-    whole,
-)
+from ..options import dry_run, json_argument, natural, positive, queries, selected, selection_arguments, show, whole
+
+if TYPE_CHECKING:
+    from ...results.units import TimeTrace, TimeUnit
 
 __all__ = ["fill", "run"]
 
@@ -155,7 +147,7 @@ def run(arguments: argparse.Namespace) -> int:
     if kind == "unit":
         return _time_unit(arguments, tokens, outputs)
     if kind == "system":
-        result = time_system(
+        result: TimeTrace = time_system(
             target,
             setting,
             outputs,
@@ -166,27 +158,22 @@ def run(arguments: argparse.Namespace) -> int:
         )
     else:
         result = time_file(target, formats[-1] if formats else None, setting, outputs)
-    _warn_of_end(result)
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        from ...results.text import trace_text
-
-        print(trace_text(result))
-    return 0
+    return _shown(arguments, result)
 
 
-def _warn_of_end(result: dict[str, Any]) -> None:
-    """Warn if a timeline does not show all cycles."""
+def _shown(arguments: argparse.Namespace, result: TimeUnit | TimeTrace) -> int:
+    """The result, and a warning if a timeline does not show all cycles."""
     from ...provenance.envelope import warn
+    from ...results.text import timing_text
 
-    shown = result["timeline"]
-    if shown and shown["truncated"]:
+    view = result.timeline
+    if view and view.truncated:
         warn(
-            f"the timeline ends with cycle {shown['last_cycle']} of {result['cycles']}: viewers take no more than its "
-            f"{shown['slices']} slices; --timeline-cycles selects other cycles"
+            f"the timeline ends with cycle {view.last_cycle} of {result.cycles}: viewers take no more than its "
+            f"{view.slices} slices; --timeline-cycles selects other cycles"
         )
+    show(arguments, result, timing_text)
+    return 0
 
 
 def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
@@ -211,12 +198,4 @@ def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
         power_limit=not arguments.no_power_limit,
         outputs=outputs,
     )
-    _warn_of_end(result)
-    page(arguments, result)
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        from ...results.text import timing_text
-
-        print(timing_text(result))
-    return 0
+    return _shown(arguments, result)

@@ -9,7 +9,7 @@ from typing import Any
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import emit, json_argument, natural, not_negative, positive, whole
+from ..options import json_argument, natural, not_negative, positive, show, whole
 
 __all__ = ["fill", "run"]
 
@@ -78,7 +78,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ...results.terminal import steps
-    from ...studies.writeback import Job, check_result, geometry_of, require_same_rows, writeback_result, writeback_text
+    from ...studies import writeback
 
     given = {
         name: value
@@ -88,29 +88,26 @@ def run(arguments: argparse.Namespace) -> int:
     if arguments.check is not None:
         if given:
             raise ConfigError(f"--{next(iter(given)).replace('_', '-')} describes work, which --check does not do")
-        result = check_result(arguments.check)
-    else:
-        names = {"prefill": "prefill_tokens", "bytes": "element_bytes", "granularity": "granularity_bytes"}
-        given = {names.get(name, name): value for name, value in given.items()}
+        show(arguments, writeback.check_result(arguments.check), writeback.check_text)
+        return 0
+    names = {"prefill": "prefill_tokens", "bytes": "element_bytes", "granularity": "granularity_bytes"}
+    given = {names.get(name, name): value for name, value in given.items()}
 
-        def take(**defaults: Any) -> dict[str, Any]:
-            return {name: given.get(name, default) for name, default in defaults.items()}
+    def take(**defaults: Any) -> dict[str, Any]:
+        return {name: given.get(name, default) for name, default in defaults.items()}
 
-        job = Job(**{name: given[name] for name in Job.__dataclass_fields__ if name in given})
-        geometry = geometry_of(
-            job, **take(head_dim=128, element_bytes=2, interval=2, granularity_bytes=512, extent_tokens=None)
+    job = writeback.Job(**{name: given[name] for name in writeback.Job.__dataclass_fields__ if name in given})
+    geometry = writeback.geometry_of(
+        job, **take(head_dim=128, element_bytes=2, interval=2, granularity_bytes=512, extent_tokens=None)
+    )
+    with steps() as tell:
+        result = writeback.writeback_result(
+            job,
+            given.get("dir", os.path.join("out", "writeback")),
+            geometry,
+            **take(sync=False, workers=4, slots=2, keep=False, seed=1),
+            progress=tell,
         )
-        with steps() as tell:
-            result = writeback_result(
-                job,
-                given.get("dir", os.path.join("out", "writeback")),
-                geometry,
-                **take(sync=False, workers=4, slots=2, keep=False, seed=1),
-                progress=tell,
-            )
-    if arguments.json:
-        emit(arguments, result)
-    else:
-        print(writeback_text(result))
-    require_same_rows(result)
+    show(arguments, result, writeback.writeback_text)
+    writeback.require_same_rows(result)
     return 0

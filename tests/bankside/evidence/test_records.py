@@ -463,7 +463,7 @@ def test_evaluation_from_python(folder, monkeypatch, pu_record):
     monkeypatch.setattr("bankside.evidence.records.SHIPPED", folder.shipped)
     names = [folder.write(pu_record(kind)).stem for kind in ("sim", "synth")]
     found = evaluate.evaluate("pam-hbm-only", "llama-3-70b", context=4096, batch=16)
-    assert found["records"] == names and json.dumps(found)
+    assert found.records == names and json.dumps(found.to_json())
 
 
 @pytest.mark.slow

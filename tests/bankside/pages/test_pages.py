@@ -12,21 +12,42 @@ from pathlib import Path
 
 import pytest
 
+from bankside import pages
 from bankside.constraints.core.errors import ConfigError
-from bankside.pages import page_of, write_page
+from bankside.pages import write_page
 from bankside.pages.components import bars, short, table
 from bankside.pages.decoding import decoded
 from bankside.pages.demo import answer, gains, threshold
 from bankside.pages.systems import area
-from bankside.results.schemas import Calibrate
+from bankside.results.schemas import Calibrate, result_of
+from bankside.results.systems import Eval
 from bankside.results.text import cosimulation_lines, summary_table
 from bankside.shell import cli
 from tests.made_up import SIM
 
 
+def typed(document):
+    """The document of a demo with typed evaluations, from which its page and its table are made."""
+    if isinstance(document, list):
+        return [typed(one) for one in document]
+    if isinstance(document, dict):
+        return (
+            Eval(**document)
+            if "config_hash" in document and "tpot_ms" in document
+            else {k: typed(v) for k, v in document.items()}
+        )
+    return document
+
+
+def page_of(document):
+    """The page of a document alone."""
+    return pages.page_of(document)
+
+
 def evaluation(system, **changes):
     assumptions = ["operators run one after the other"]
     out = {
+        "config_hash": "0" * 16,
         "system": system,
         "model": "llama-3-70b",
         "context": 4096,
@@ -48,6 +69,8 @@ def evaluation(system, **changes):
         "unit": None,
         "attention": None,
         "records": [],
+        "utilisation_percent": None,
+        "gpu_rule": None,
         "tools": {},
         "notes": [],
         "instances": 1,
@@ -75,6 +98,7 @@ AREA = {
     "logic_node": "14nm",
     "density_penalty": 10.0,
     "source": "a <paper>",
+    "reduction_mm2": None,
 }
 
 
@@ -93,10 +117,7 @@ def data():
         assumptions=[*gpu["assumptions"], "the unit runs at its target clock"],
     )
     sweeps = {
-        name: [
-            {"batch": b, "throughput_tok_s": 50.0 * b, "tpot_ms": 20.0, "capacity": {"largest_batch": 406}}
-            for b in (1, 4, 16, 64)
-        ]
+        name: [evaluation(name, batch=b, throughput_tok_s=50.0 * b) for b in (1, 4, 16, 64)]
         for name in ("gpu-only", "pam-hbm-only")
     }
     sim = SIM["pam-pu"] | {
@@ -217,18 +238,24 @@ def decoding():
         {"stream": "result", "input": False, "valid": [[170, 10]], "ready": [[0, 200]], "payloads": {"170": "77ff"}},
     ]
     return {
+        "schema": 1,
         "command": "decode",
         "tools": {"numpy": "2"},
         "inputs": [],
         "notes": [],
         "warnings": [],
         "model": "made-up",
+        "folder": "made",
+        "model_sha256": "0" * 64,
         "system": "quest-32-pam",
         "mode": "free",
         "interrupted": False,
         "prompt_tokens": 8,
+        "temperature": 0.0,
+        "seed": 1,
         "tokens": list(range(tokens)),
         "pieces": list("def f(x):\n r"),
+        "text": "def f(x):\n r",
         "agrees": [True] * 9 + [False] + [True] * 2,
         **figures,
         "reference": {"perplexity": 4.4, "bits_per_byte": 0.8},
@@ -570,7 +597,7 @@ def test_decoded_page_has_a_part_for_every_figure():
     )
     assert "ab" in page.words and "2d" in page.words  # digits of payloads
     plain = result | {"reads": None, "rtl": None, "time_line": None, "hazards": None, "placement": None}
-    assert {part.title for part in decoded(plain).parts} == {
+    assert {part.title for part in decoded(result_of(plain)).parts} == {
         "Text",
         "Perplexity by system",
         "Error of attention by layer",
@@ -616,7 +643,7 @@ def test_a_page_of_two_units_shows_the_area_and_clock_of_each(data):
     from rich.console import Console
 
     console = Console(width=130, record=True, file=open(os.devnull, "w", encoding="utf-8"))
-    console.print(summary_table(data))
+    console.print(summary_table(typed(data)))
     console.file.close()
     assert all(value in console.export_text(clear=False) for value in ("70.0 kGE", "140.0 kGE", "690 MHz", "gqa8"))
 
@@ -649,7 +676,8 @@ def test_page_says_when_something_is_wrong(data):
     [(5, 9, "within the budget"), (7, 12, "the band straddles the budget"), (10, 20, "over the budget")],
 )
 def test_verdict_on_area(data, low, high, words):
-    part = area([data["evaluations"][0], data["evaluations"][1] | {"area": AREA | {"with_other_percent": [low, high]}}])
+    one, other = data["evaluations"]
+    part = area(typed([one, other | {"area": AREA | {"with_other_percent": [float(low), float(high)]}}]))
     assert part.title.startswith(f"Area against the budget: {words}")
 
 
@@ -711,7 +739,7 @@ def test_summary_for_the_terminal(data):
     from rich.console import Console
 
     console = Console(width=80, record=True, file=open(os.devnull, "w", encoding="utf-8"))
-    console.print(summary_table(data))
+    console.print(summary_table(typed(data)))
     console.file.close()
     text = console.export_text()
     for value in (

@@ -20,13 +20,13 @@ def test_instances_share_the_batch():
         evaluate("gpu-only", "llama-3-70b", batch=batch, instances=count, **asked)
         for batch, count in ((8, 3), (3, 1), (2, 1))
     )
-    assert three["instances"] == 3 and three["batch"] == 8 and three["tpot_ms"] == two["tpot_ms"]
-    assert three["throughput_tok_s"] == pytest.approx(2 * two["throughput_tok_s"] + one["throughput_tok_s"])
-    joules = [6 * two["energy_mj_per_token"], 2 * one["energy_mj_per_token"]]
-    assert three["energy_mj_per_token"] == pytest.approx(sum(joules) / 8)
-    parts = [value for value in three["energy_breakdown_mj"].values() if not isinstance(value, str)]
-    assert sum(parts) == pytest.approx(three["energy_mj_per_token"])
-    assert three["config_hash"] != evaluate("gpu-only", "llama-3-70b", batch=8, **asked)["config_hash"]
+    assert three.instances == 3 and three.batch == 8 and three.tpot_ms == two.tpot_ms
+    assert three.throughput_tok_s == pytest.approx(2 * two.throughput_tok_s + one.throughput_tok_s)
+    joules = [6 * two.energy_mj_per_token, 2 * one.energy_mj_per_token]
+    assert three.energy_mj_per_token == pytest.approx(sum(joules) / 8)
+    parts = [value for value in three.energy_breakdown_mj.values() if not isinstance(value, str)]
+    assert sum(parts) == pytest.approx(three.energy_mj_per_token)
+    assert three.config_hash != evaluate("gpu-only", "llama-3-70b", batch=8, **asked).config_hash
     with pytest.raises(ConfigError, match="^--instances 3: a batch of 2 has no request for each$"):
         evaluate("gpu-only", "llama-3-70b", batch=2, instances=3, **asked)
 

@@ -16,6 +16,7 @@ from bankside.constraints.pam.pu import PRESETS
 from bankside.evidence import side_by_side as measuring
 from bankside.evidence.side_by_side import Measurer
 from bankside.models.papers import CATEGORIES, VERDICTS, category_of, checks_of, figures_of, load_paper, paper_names
+from bankside.results.papers import ClaimRow, Repro
 from bankside.shell import cli
 from bankside.studies import repro, repro_figures
 
@@ -27,6 +28,17 @@ IDS = "pam-hbm-tRP,pam-hbm-tBL,pam-proc,pam-cap-ddr"
 def nothing_shipped(monkeypatch, tmp_path):
     """Measurements are missing here, whatever comes with the package."""
     monkeypatch.setattr("bankside.evidence.records.SHIPPED", tmp_path / "shipped")
+
+
+def row(**given):
+    """A row whose other keys are empty."""
+    texts = dict.fromkeys(("id", "source", "statement", "kind", "tolerance", "why", "basis"), "")
+    rest = dict.fromkeys(("conditions", "paper", "ours", "unit", "ratio", "difference"))
+    return ClaimRow(**{**texts, **rest, **given})
+
+
+def result(rows, counts=None):
+    return Repro(paper="pam", title="PAM", published=None, claims=rows, counts=counts or {})
 
 
 def run(capsys, *arguments):
@@ -98,12 +110,12 @@ def test_categories_are_apart_in_the_table_and_results_come_first(capsys):
 
 
 def test_a_result_that_is_off_must_say_its_cause():
-    row = {"id": "x-1", "category": "result", "verdict": "off", "difference": None}
+    bad = {"id": "x-1", "category": "result", "verdict": "off"}
     cause = {"cause": "design", "number": "gates of a unit", "ours": 2.0, "needed": 1.0, "unit": None}
     for change in ({"category": "configuration"}, {"verdict": "within"}, {"difference": cause}):
-        repro.require_causes({"paper": "x", "claims": [row | change]})
-    with pytest.raises(CheckFailed, match=r"^1 results of x are off without a cause: x-1$"):
-        repro.require_causes({"paper": "x", "claims": [row]})
+        repro.require_causes(result([row(**bad | change)]))
+    with pytest.raises(CheckFailed, match=r"^1 results of pam are off without a cause: x-1$"):
+        repro.require_causes(result([row(**bad)]))
 
 
 def test_claims_may_be_given_once_and_with_spaces(capsys):
@@ -371,29 +383,27 @@ def test_the_page_of_claims():
     verdicts = ("exact", "within", "bound", "off", "not-checkable")
     cause = {"cause": "contradiction", "number": "units of a die", "ours": 64, "needed": 75, "unit": None}
     rows = [
-        {
-            "id": claim.id,
-            "source": claim.source,
-            "statement": claim.statement,
-            "kind": claim.kind,
-            "category": category_of(claim, checks_of("pam")),
-            "paper": claim.value,
-            "unit": claim.unit,
-            "ours": None if k % 5 == 4 else claim.value,
-            "ratio": None if k % 5 == 4 else 1.0,
-            "verdict": verdicts[k % 5],
-            "why": "because" if k % 5 > 2 else "",
-            "difference": cause if k % 5 == 3 else None,
-        }
+        row(
+            id=claim.id,
+            source=claim.source,
+            statement=claim.statement,
+            kind=claim.kind,
+            category=category_of(claim, checks_of("pam")),
+            paper=claim.value,
+            unit=claim.unit,
+            ours=None if k % 5 == 4 else claim.value,
+            ratio=None if k % 5 == 4 else 1.0,
+            verdict=verdicts[k % 5],
+            why="because" if k % 5 > 2 else "",
+            difference=cause if k % 5 == 3 else None,
+        )
         for k, claim in enumerate(load_paper("pam").claims)
     ]
     counts = {
-        group: {
-            verdict: sum((row["category"], row["verdict"]) == (group, verdict) for row in rows) for verdict in verdicts
-        }
+        group: {verdict: sum((one.category, one.verdict) == (group, verdict) for one in rows) for verdict in verdicts}
         for group in CATEGORIES
     }
-    text = claims_page().page({"title": "PAM", "paper": "pam", "claims": rows, "counts": counts})
+    text = claims_page().page(result(rows, counts))
     check_page(text)
     assert re.findall("^## (.*)$", text, re.MULTILINE) == ["Results", "Behaviour", "Configuration"]
     assert "Number: units of a die. Ours is 64. The paper's value needs 75. because" in text
@@ -425,13 +435,13 @@ def test_every_figure_draws(paper, name):
     paper = load_paper(paper)
     changes = (lambda value: _scaled(value, 0.1), lambda value: None, lambda value: value)
     rows = [
-        {
-            "id": i,
-            "paper": paper.claim(i).value,
-            "ours": changes[k % 3](paper.claim(i).value),
-            "category": "result",
-            "verdict": "off",
-        }
+        row(
+            id=i,
+            paper=paper.claim(i).value,
+            ours=changes[k % 3](paper.claim(i).value),
+            category="result",
+            verdict="off",
+        )
         for k, i in enumerate(figure.claims)
     ]
     series = {name: {"one": {"1": 2.0, "2": None}, "other": {"2": 3.0}} for name in figure.series}
@@ -447,28 +457,8 @@ def _scaled(value, factor):
 def test_figure_command(capsys, monkeypatch, tmp_path):
     file = tmp_path / "deep" / "t.svg"
     asked = ["pam", "--figure", "13", "--output", str(file), "--no-measure", "--records", str(tmp_path)]
-    row = dict.fromkeys(("source", "statement", "kind", "conditions", "unit", "ratio", "tolerance", "why", "basis"), "")
-    monkeypatch.setattr(
-        repro_figures,
-        "repro",
-        lambda *arguments, **options: {
-            "paper": "pam",
-            "title": "",
-            "published": None,
-            "counts": {},
-            "claims": [
-                {
-                    **row,
-                    "id": "pam-scale",
-                    "category": "result",
-                    "paper": [6, 17],
-                    "ours": None,
-                    "difference": None,
-                    "verdict": "not-measured",
-                }
-            ],
-        },
-    )
+    shown = row(id="pam-scale", category="result", paper=[6, 17], verdict="not-measured")
+    monkeypatch.setattr(repro_figures, "repro", lambda *arguments, **options: result([shown]))
     code, out, _ = run(capsys, *asked)
     assert (code, out) == (0, f"{file}\n") and file.read_text().startswith("<?xml")
     assert "<!-- Results: 1 not-measured. -->" in file.read_text()
@@ -479,7 +469,7 @@ def test_figure_command(capsys, monkeypatch, tmp_path):
 def test_the_same_figure_gives_the_same_bytes():
     figure, paper = figures_of("pam")["11"], load_paper("pam")
     rows = [
-        {"id": i, "paper": paper.claim(i).value, "ours": None, "category": group, "verdict": "off"}
+        row(id=i, paper=paper.claim(i).value, category=group, verdict="off")
         for i, group in zip(figure.claims, ("result", "configuration", "result"), strict=True)
     ]
     assert repro_figures.caption(rows) == "Results: 2 off. Configuration: 1 off."

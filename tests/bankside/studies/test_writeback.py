@@ -35,16 +35,15 @@ def test_figures_are_the_formulas_if_writes_end_before_the_next_step(monkeypatch
         job, head_dim=128, element_bytes=2, interval=interval, granularity_bytes=512, extent_tokens=None
     )
     result = writeback.writeback_result(job, str(tmp_path), sizes)
-    assert {key: result[key] for key in ("spilled_bytes", "sent_bytes")} == {
-        key: result["model"][key] for key in ("spilled_bytes", "sent_bytes")
-    }
-    assert result["host_bytes"] <= result["model"]["host_bytes"] == 2 * interval * 15 * 512
-    assert result["mismatches"] == 0 and result["waits"] == 0
-    assert result["written_bytes"] == result["spilled_bytes"] == (prefill + tokens) // interval * interval * 15 * 512
-    assert result["left_bytes"] == (prefill + tokens) % interval * 15 * 512
+    model = result.model
+    assert (result.spilled_bytes, result.sent_bytes) == (model.spilled_bytes, model.sent_bytes)
+    assert result.host_bytes <= model.host_bytes == 2 * interval * 15 * 512
+    assert result.mismatches == 0 and result.waits == 0
+    assert result.written_bytes == result.spilled_bytes == (prefill + tokens) // interval * interval * 15 * 512
+    assert result.left_bytes == (prefill + tokens) % interval * 15 * 512
     bulk = 2 * 15 if prefill >= interval else 0
-    assert result["writes"] == bulk + 2 * 15 * ((prefill + tokens) // interval - prefill // interval)
-    assert result["write_amplification"] == 1 + result["index_bytes"] / result["spilled_bytes"]
+    assert result.writes == bulk + 2 * 15 * ((prefill + tokens) // interval - prefill // interval)
+    assert result.write_amplification == 1 + result.index_bytes / result.spilled_bytes
     assert os.listdir(tmp_path) == []
 
 
@@ -64,14 +63,14 @@ def test_a_slow_drive_sends_rows_again(monkeypatch, tmp_path):
         job, head_dim=128, element_bytes=2, interval=2, granularity_bytes=512, extent_tokens=None
     )
     result = writeback.writeback_result(job, str(tmp_path), sizes)
-    assert result["sent_bytes"] == 3 * (1 + 2 + 3 + 4) * 512 and result["model"]["sent_bytes"] == 6 * 3 * 512
-    assert result["late_steps"] == 6 and result["waits"] and result["mismatches"] == 0
+    assert result.sent_bytes == 3 * (1 + 2 + 3 + 4) * 512 and result.model.sent_bytes == 6 * 3 * 512
+    assert result.late_steps == 6 and result.waits and result.mismatches == 0
     line = next(line for line in writeback.writeback_text(result).splitlines() if line.startswith("of these, late"))
     told = line.removeprefix("of these, late").lstrip()
     assert told.startswith(f"{12 * 512} B, in 6 of 12 steps: the drive had not ended their write")
     monkeypatch.setattr(writeback, "ThreadPool", Inline)
     result = writeback.writeback_result(job, str(tmp_path), sizes)
-    assert result["late_steps"] == 0 and "late" not in writeback.writeback_text(result)
+    assert result.late_steps == 0 and "late" not in writeback.writeback_text(result)
 
 
 def test_rows_that_only_wait_for_the_index_are_not_sent(monkeypatch, tmp_path):

@@ -46,7 +46,7 @@ from bankside.models.papers.pam import algorithm, area, placement
 from bankside.models.papers.pam.differences import at_the_peak, energy_factor, gain_difference
 from bankside.models.papers.verdict import Judgement
 from bankside.models.systems import MissingRecord
-from bankside.studies.repro import published_modules
+from bankside.studies.repro import claim_row, published_modules
 from tests import made_up
 
 PAM = load_paper("pam")
@@ -728,12 +728,12 @@ def made(check, value=10.0, **more):
     paper = Paper(name="x", title="X", claims=[claim])
     checks = Checks()
     checks.of("x-1", by=Source.RUN)(check)
-    return check_claims(paper, Evidence(NoRecords()), checks=checks, **more)[0].as_dict()
+    return claim_row(check_claims(paper, Evidence(NoRecords()), checks=checks, **more)[0])
 
 
 def test_keys_of_a_row():
     row = made(lambda evidence, claim: Finding(np.float64(11), "here", "because", 0.2))
-    assert row == {
+    assert row.model_dump() == {
         "id": "x-1",
         "source": "§1",
         "statement": "s",
@@ -750,7 +750,7 @@ def test_keys_of_a_row():
         "difference": None,
         "basis": "here",
     }
-    assert type(row["ours"]) is float
+    assert type(row.ours) is float
 
 
 def test_reasons():
@@ -765,8 +765,8 @@ def test_reasons():
         raise MissingRecord("x", [Measurement.of("sim", "pam-pu", PRESETS["pam-hbm"], seed=endless.count)])
 
     endless.count = 0
-    assert made(none)["why"] == "needs a GPU" and made(broken)["why"] == "the file is wrong"
-    assert made(endless, measurer=Measurer())["verdict"] == "not-measured" and endless.count > 64
+    assert made(none).why == "needs a GPU" and made(broken).why == "the file is wrong"
+    assert made(endless, measurer=Measurer()).verdict == "not-measured" and endless.count > 64
 
 
 @pytest.mark.parametrize("name", paper_names())

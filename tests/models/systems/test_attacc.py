@@ -42,10 +42,10 @@ OF_HISTORY = {"g_energy (nJ)", "g_dram_energy", "g_attn_mem_energy"}
 
 def test_every_component_of_the_simulator():
     result = compare_reference("dgx-attacc", str(REFERENCE))
-    assert len(result["rows"]) == 39 and result["exact_cycles"] == result["cycle_rows"] == 26
-    assert set(result["components"]) == set(COMPONENTS) and max(result["worst_relative_error"].values()) < 1e-12
-    assert set(result["not_compared"]) == OF_HISTORY
-    assert {(row["system"], row["gpu"], row["pim"]) for row in result["rows"]} >= {
+    assert len(result.rows) == 39 and result.exact_cycles == result.cycle_rows == 26
+    assert set(result.components) == set(COMPONENTS) and max(result.worst_relative_error.values()) < 1e-12
+    assert set(result.not_compared) == OF_HISTORY
+    assert {(row.system, row.gpu, row.pim) for row in result.rows} >= {
         ("dgx", "A100a", ""),
         ("dgx", "H100", ""),
         ("dgx-attacc", "H100", "bank"),
@@ -56,7 +56,7 @@ def test_every_component_of_the_simulator():
 
 def test_the_default_rule_differs():
     """Without tiles and waves, projections are up to a half too fast; what is no product stays exact."""
-    worst = compare_reference("dgx-attacc", str(REFERENCE), {"gpu.gemm": "least-traffic"})["worst_relative_error"]
+    worst = compare_reference("dgx-attacc", str(REFERENCE), {"gpu.gemm": "least-traffic"}).worst_relative_error
     assert 0.3 < worst["g_qkv_time"] < 0.6 and worst["g_ff_time"] > 0.1
     assert all(worst[column] < 1e-12 for column in ("pim_cycles", "g_matmul", "g2g_comm", "g_act", "g_lnorm"))
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from bankside.constraints.core.document import Strict
 from bankside.constraints.core.errors import ConfigError
-from bankside.models.systems import Assumption, Capacity, MeasuredUnit, MissingRecord, StepCost, System
+from bankside.constraints.core.result import Part, key
+from bankside.models.systems import Assumption, Capacity, Details, MeasuredUnit, MissingRecord, StepCost, System
 
 from .contract import UNIT, ToyResult
 
@@ -24,10 +25,17 @@ class ToySpec(Strict):
     numbers: int
 
 
+class ToyKeys(Part):
+    """Keys of a toy system in the result of ``eval``."""
+
+    adders: int = key("toys that add")
+    adding_us: float = key("time in which they add", "µs")
+
+
 class ToySystem(System):
     """Toys in a row."""
 
-    kind, schema = "toy", ToySpec
+    kind, schema, result = "toy", ToySpec, ToyKeys
     files = {"toy-row": Path(__file__).with_name("toy-row.yaml")}
     tp = pp = devices = 1
 
@@ -63,6 +71,9 @@ class ToySystem(System):
 
     def decode_step(self, model, batch, contexts):
         return StepCost({"adding": np.full(len(contexts), self.step_s)}, {"adding": np.full(len(contexts), 1e9)}, batch)
+
+    def details(self, model, batch, context, cost):
+        return Details(more={"adders": self.devices, "adding_us": self.step_s * 1e6})
 
     def serving(self, model):
         return ToyServed(self)

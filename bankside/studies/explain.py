@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import importlib.metadata
 import json
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
-from typing import Any, Literal
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -17,17 +16,16 @@ from bankside.constraints.core.records import Measurement, Record
 from bankside.constraints.core.workspace import file_digest, noted_inputs
 from bankside.constraints.memory.memory import FOLDER
 
+from ..evidence.records import RecordFolder, completed, made_from, record_digest
 from ..provenance.digests import hardware_digest
 from ..provenance.envelope import SCHEMA, file_of, own_versions
 from ..provenance.sources import sources_digest
-from .records import RecordFolder, completed, made_from, record_digest
+from ..results.tool import Explain, RestsOn, State
 
-__all__ = ["Basis", "explain", "explain_tree", "unchanged"]
+__all__ = ["explain", "explain_tree", "unchanged"]
 
 #: Bytes of a result at most.
 MAX_BYTES = 256 << 20
-
-State = Literal["same", "changed", "gone", "unknown"]
 
 #: Keys of ``made_from`` that are digests of sources, in words.
 SOURCES = {
@@ -61,47 +59,19 @@ class _Result(BaseModel):
     inputs: list[_Input]
 
 
-@dataclass(frozen=True)
-class Basis:
-    """Something on which a result rests.
-
-    Attributes
-    ----------
-    kind, name
-        As in the result's ``inputs``.
-    state : ``same``, ``changed``, ``gone`` or ``unknown``
-        Its state now, compared with the result.
-    why : :class:`str`
-        The difference, or the reason why it is not known.
-    rests_on : tuple of :class:`Basis`
-        Its own basis.
-    """
-
-    kind: str
-    name: str
-    state: State
-    why: str = ""
-    rests_on: tuple[Basis, ...] = field(default=())
-
-    def document(self) -> dict[str, Any]:
-        """Plain data for JSON."""
-        return {
-            "kind": self.kind,
-            "name": self.name,
-            "state": self.state,
-            "why": self.why,
-            "rests_on": [one.document() for one in self.rests_on],
-        }
-
-    def all(self) -> Iterator[Basis]:
-        """This one, and everything on which it rests."""
-        yield self
-        for one in self.rests_on:
-            yield from one.all()
+def _rests_on(kind: str, name: str, state: State, why: str = "", rests_on: Iterable[RestsOn] = ()) -> RestsOn:
+    return RestsOn(kind=kind, name=name, state=state, why=why, rests_on=list(rests_on))
 
 
-def explain(path: str, records: str | None = None) -> dict[str, Any]:
-    """Keys of ``bankside explain --json``. Nothing that the result rests on counts as an input of the explanation.
+def _all(found: Iterable[RestsOn]) -> Iterator[RestsOn]:
+    """These, and everything on which they rest."""
+    for one in found:
+        yield one
+        yield from _all(one.rests_on)
+
+
+def explain(path: str, records: str | None = None) -> Explain:
+    """The basis of a result. Nothing that the result rests on counts as an input of the explanation.
 
     Raises
     ------
@@ -125,27 +95,21 @@ def explain(path: str, records: str | None = None) -> dict[str, Any]:
         if isinstance(written, str):  # of sim and synth: the record that they wrote
             found.append(_record(_Input(kind="measurement record", name=written, sha256=""), folder))
         tools = [
-            Basis("tool", name, *_tool(name, then, now))
+            _rests_on("tool", name, *_tool(name, then, now))
             for name, then in result.tools.items()
             for now in [_tools_now().get(name)]
         ]
-    changed = [one for basis in (*found, *tools) for one in basis.all() if one.state != "same"]
-    return {
-        "schema": 1,
-        "result": path,
-        "of": result.command,
-        "rests_on": [one.document() for one in found],
-        "made_with": [one.document() for one in tools],
-        "unchanged": not changed,
-        "changed": [f"{one.kind} {one.name}" for one in changed],
-    }
+    changed = [f"{one.kind} {one.name}" for one in _all((*found, *tools)) if one.state != "same"]
+    return Explain(
+        result=path, of=result.command, rests_on=found, made_with=tools, unchanged=not changed, changed=changed
+    )
 
 
 def unchanged(inputs: list[dict[str, Any]], folder: RecordFolder) -> bool:
     """Whether all inputs of a result are unchanged."""
     with noted_inputs():
         found = _bases([_Input.model_validate(one) for one in inputs], folder)
-    return all(one.state == "same" for basis in found for one in basis.all())
+    return all(one.state == "same" for one in _all(found))
 
 
 def _tools_now() -> dict[str, str]:
@@ -163,13 +127,13 @@ def _tool(name: str, then: str, now: str | None) -> tuple[State, str]:
     return "same" if name == "bankside" else "changed", f"{then} then, {now} now"
 
 
-def _bases(inputs: list[_Input], folder: RecordFolder) -> list[Basis]:
+def _bases(inputs: list[_Input], folder: RecordFolder) -> list[RestsOn]:
     """The present state of the inputs. Verilog rests on the sources of its generator, which write it."""
     found = {(one.kind, one.name): _basis(one, folder) for one in inputs if one.kind != "Verilog"}
     for one in inputs:
         if one.kind == "Verilog":
             source = found.pop(("sources", f"{one.name.split(' ')[0]} hardware"), None)
-            found[one.kind, one.name] = Basis(
+            found[one.kind, one.name] = _rests_on(
                 one.kind,
                 one.name,
                 "unknown" if source is None else source.state,
@@ -179,12 +143,12 @@ def _bases(inputs: list[_Input], folder: RecordFolder) -> list[Basis]:
     return list(found.values())
 
 
-def _basis(one: _Input, folder: RecordFolder) -> Basis:
+def _basis(one: _Input, folder: RecordFolder) -> RestsOn:
     if one.kind == "measurement record":
         return _record(one, folder)
     if one.kind == "sources":
-        return Basis(one.kind, one.name, *_compared(one.sha256, lambda: _sources(one.name)))
-    return Basis(one.kind, one.name, *_compared(one.sha256, lambda: file_digest(file_of(one.name))))
+        return _rests_on(one.kind, one.name, *_compared(one.sha256, lambda: _sources(one.name)))
+    return _rests_on(one.kind, one.name, *_compared(one.sha256, lambda: file_digest(file_of(one.name))))
 
 
 def _sources(name: str) -> str:
@@ -220,21 +184,21 @@ def _measurement(kind: Any, unit: Any, config: dict[str, Any], workload: dict[st
     return completed(Measurement.of(kind, unit.name, checked, **workload))
 
 
-def _record(one: _Input, folder: RecordFolder) -> Basis:
+def _record(one: _Input, folder: RecordFolder) -> RestsOn:
     """A record with its basis, down to the Verilog and the memory."""
     try:
         record = folder.named(one.name, one.sha256)
     except ConfigError as error:
-        return Basis(one.kind, one.name, "changed", str(error), _parts(one, None))
+        return _rests_on(one.kind, one.name, "changed", str(error), _parts(one, None))
     if record is None:
-        return Basis(one.kind, one.name, "gone", "no longer there", _parts(one, None))
+        return _rests_on(one.kind, one.name, "gone", "no longer there", _parts(one, None))
     same = not one.sha256 or record_digest(record) == one.sha256
     given = (
         one
         if one.made_from
         else one.model_copy(update={"made_from": record.made_from, "verilog_sha256": record.verilog_sha256})
     )
-    return Basis(
+    return _rests_on(
         one.kind,
         one.name,
         "same" if same else "changed",
@@ -243,7 +207,7 @@ def _record(one: _Input, folder: RecordFolder) -> Basis:
     )
 
 
-def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
+def _parts(one: _Input, record: Record | None) -> tuple[RestsOn, ...]:
     """The basis of a measurement, and its present state."""
     unit = registry.UNITS.get(one.name.rsplit("-", 3)[0] if record is None else record.unit)
     now: dict[str, str] = {}
@@ -263,7 +227,7 @@ def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
             name = str(record.workload.get("memory"))
             file = FOLDER / f"{name}.yaml"
             found.append(
-                Basis(
+                _rests_on(
                     "memory",
                     name,
                     state,
@@ -272,12 +236,12 @@ def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
             )
         elif key == "library" and record is not None:
             name = str(record.workload.get("library") or record.workload.get("liberty"))
-            found.append(Basis("library", name, state, told))
+            found.append(_rests_on("library", name, state, told))
         elif key in SOURCES:
-            found.append(Basis("sources", SOURCES[key], state, told))
+            found.append(_rests_on("sources", SOURCES[key], state, told))
         else:
-            found.append(Basis("tool", key, state, told or then))
-    verilog = Basis(
+            found.append(_rests_on("tool", key, state, told or then))
+    verilog = _rests_on(
         "Verilog",
         unit.module if unit else one.name.split("-")[0],
         next((part.state for part in found if part.name == SOURCES["hardware"]), "unknown"),
@@ -287,7 +251,7 @@ def _parts(one: _Input, record: Record | None) -> tuple[Basis, ...]:
     return (verilog, *(part for part in found if part not in verilog.rests_on))
 
 
-def explain_tree(result: dict[str, Any]) -> Any:
+def explain_tree(result: Explain) -> Any:
     """The same for people: a tree for :mod:`rich`."""
     from rich.markup import escape
     from rich.tree import Tree
@@ -299,13 +263,11 @@ def explain_tree(result: dict[str, Any]) -> Any:
         "unknown": "[dim]unknown[/]  ",
     }
 
-    def grow(tree: Any, one: dict[str, Any]) -> None:
-        text = f"{marks[one['state']]}{escape(one['kind'])} [bold]{escape(one['name'])}[/]"
-        branch = tree.add(text + (f"  [dim]{escape(one['why'])}[/]" if one["why"] else ""))
-        for inner in one["rests_on"]:
-            grow(branch, inner)
+    def grow(tree: Any, found: Iterable[RestsOn]) -> None:
+        for one in found:
+            text = f"{marks[one.state]}{escape(one.kind)} [bold]{escape(one.name)}[/]"
+            grow(tree.add(text + (f"  [dim]{escape(one.why)}[/]" if one.why else "")), one.rests_on)
 
-    root = Tree(f"[bold]{escape(result['result'])}[/]: bankside {escape(result['of'])}")
-    for one in (*result["rests_on"], *result["made_with"]):
-        grow(root, one)
+    root = Tree(f"[bold]{escape(result.result)}[/]: bankside {escape(result.of)}")
+    grow(root, (*result.rests_on, *result.made_with))
     return root
