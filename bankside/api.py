@@ -240,7 +240,7 @@ def _noted(command: str, ask: Callable[[], Made]) -> Made:
     """What ``ask`` returns, with the inputs and the tools from which it was made."""
     with collecting():
         made = ask()
-        made._printed = enveloped(made.to_json(), command)
+        made._document = enveloped(made.to_json(), command)
     return made
 
 

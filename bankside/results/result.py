@@ -22,12 +22,12 @@ class Part(Shown, _core.Part):
 class Result(Part):
     """The result of a command. Keys that no value was given for are left out of its JSON."""
 
-    _printed: dict[str, Any] = PrivateAttr(default_factory=dict)
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
 
     def printed(self) -> dict[str, Any]:
         """The object that the command line prints with ``--json``. ``inputs`` has every file, record and source from
         which the Python face made the result, ``tools`` the versions of its tools."""
-        return self._printed or self.to_json()
+        return self._document or self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, in the order of the keys of the class."""

@@ -183,7 +183,8 @@ def serve_requests(
         preemption=preemption,
         instances=instances,
         dispatch=dispatch,
-        **({} if fast is None else {"mode": "fast", "tolerance": fast}),
+        mode="exact" if fast is None else "fast",
+        tolerance=0.01 if fast is None else fast,
     )
     asked = find_workload(
         workload,
