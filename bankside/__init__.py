@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .api import ToolMissing as ToolMissing
     from .api import memory as memory
     from .api import model as model
+    from .api import sweep as sweep
     from .api import system as system
     from .api import unit as unit
     from .api import workload as workload
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
 #: Names of the Python face, in :mod:`bankside.api`.
 _FACE = frozenset(
-    "BanksideError CheckFailed ConfigError MissingRecord ToolMissing memory model system unit workload".split()
+    "BanksideError CheckFailed ConfigError MissingRecord ToolMissing memory model sweep system unit workload".split()
 )
 
 

@@ -6,10 +6,11 @@ raise the errors of the command line, with the same text.
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from bankside.constraints.core.contract import SimResult
 from bankside.constraints.core.errors import BanksideError, CheckFailed, ConfigError, ToolMissing
@@ -19,14 +20,17 @@ from bankside.models.serving.workloads import load_workload
 from bankside.models.systems import MissingRecord
 
 from .hardware.selection import Selection, select
-from .provenance.envelope import collecting
-from .results.serving import Serve
+from .provenance.envelope import collecting, enveloped
+from .results.result import Result
+from .results.serving import Serve, Sweep
 from .results.systems import Eval
 
 if TYPE_CHECKING:
     from bankside.constraints.workloads import WorkloadSpec
 
-    from .results.units import Synth
+    from .results.units import Gen, Synth
+
+Made = TypeVar("Made", bound=Result)
 
 __all__ = [
     "BanksideError",
@@ -38,6 +42,7 @@ __all__ = [
     "UnitHandle",
     "memory",
     "model",
+    "sweep",
     "system",
     "unit",
     "workload",
@@ -61,6 +66,12 @@ class UnitHandle:
 
         return verilog(self.selection, name)
 
+    def generate(self, output: str | None = None, name: str | None = None) -> Gen:
+        """Write Verilog, constraints and a description to a folder; by default as ``bankside gen`` names it."""
+        from .studies.generate import generate
+
+        return _noted("gen", lambda: generate(self.selection, output, name))
+
     def simulate(self, *, seed: int = 1, records: str | None = None, **workload: Any) -> SimResult:
         """Co-simulate the unit against its functional model, and keep the record. ``workload`` has the keys of the
         unit's workload, and the result is an instance of the unit's result class.
@@ -80,7 +91,8 @@ class UnitHandle:
         """Synthesise the unit with a cell library, and keep the record."""
         from .evidence.measure import synthesise
 
-        return synthesise(self.selection, library=library, effort=effort, records=records)
+        chosen = {"library": library, "effort": effort, "records": records}
+        return _noted("synth", lambda: synthesise(self.selection, **chosen))  # type: ignore[arg-type]
 
 
 @dataclass(frozen=True)
@@ -111,30 +123,21 @@ class SystemHandle:
         from .studies.evaluate import evaluate
 
         load = {"context": context, "batch": batch, "output_tokens": output_tokens, "measure": measure}
-        with collecting():
-            return evaluate(self.name, model, **load, records=records, changes=self.changes, **options)  # type: ignore[arg-type]
+        asked: Any = {**load, "records": records, "changes": self.changes, **options}
+        return _noted("eval", lambda: evaluate(self.name, model, **asked))  # type: ignore[arg-type]
 
-    def serve(
-        self,
-        model: str | os.PathLike[str] | ModelShape,
-        workload: str,
-        *,
-        requests: int | None = None,
-        rate: float | None = None,
-        batch_limit: int = 256,
-        seed: int = 1,
-        log: Callable[[str], None] = lambda text: None,
-        **options: Any,
-    ) -> Serve:
-        """Serve requests of a named workload or of a log file. ``options`` go to :func:`~.studies.serve.run`."""
-        from bankside.models.serving import Policy
+    def serve(self, model: str | os.PathLike[str] | ModelShape, workload: str, **options: Any) -> Serve:
+        """Serve requests of a named workload or of a log file. ``options`` go to
+        :func:`~.studies.serve.serve_requests`."""
+        from .studies.serve import serve_requests
 
-        from .studies.serve import Outputs, find_workload, run
+        return _noted("serve", lambda: serve_requests(self.name, model, workload, changes=self.changes, **options))
 
-        found = find_workload(workload, requests=requests, rate=rate, seed=seed)
-        policy, outputs = Policy(batch_limit=batch_limit), Outputs(None, None, None, None)
-        with collecting():
-            return run(self.name, model, found, policy, outputs, seed=seed, changes=self.changes, log=log, **options)  # type: ignore[arg-type]
+    def sweep(
+        self, values: Mapping[str, Sequence[Any]], output: str, *, measure: bool = True, **settings: Any
+    ) -> Sweep:
+        """Evaluate the system, or serve a workload on it, at every combination of ``values``: see :func:`sweep`."""
+        return sweep(self.name, values, output, measure=measure, **{**self.changes, **settings})
 
 
 def unit(name: str, preset: str | None = None, **changes: Any) -> UnitHandle:
@@ -176,6 +179,48 @@ def system(
     return SystemHandle(name, keys)
 
 
+def sweep(
+    target: str,
+    values: Mapping[str, Sequence[Any]],
+    output: str,
+    *,
+    sim: bool = False,
+    records: str | None = None,
+    measure: bool = True,
+    workers: int | None = None,
+    dask: str | None = None,
+    pareto: tuple[str, str] | None = None,
+    picture: str | None = None,
+    **settings: Any,
+) -> Sweep:
+    """Evaluate a unit or a system at every combination of ``values``, by key as in ``bankside sweep``.
+
+    ``settings`` are settings of all combinations, such as ``model`` and ``context``; ``sim`` co-simulates a unit too.
+    The file ``output`` holds the rows, and a sweep that was cut off continues from it. ``to_frame()`` of the result has
+    the rows too.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown target, key or setting, or a file that can't be written.
+    """
+    from .studies import sweep as study
+
+    axes = []
+    for key, each in values.items():
+        texts = [_text(value) for value in each]
+        if with_comma := [text for text in texts if "," in text]:
+            raise ConfigError(f"{key}: a value of a sweep has no comma, as '{with_comma[0]}' has")
+        axes.append(f"{key}={','.join(texts)}")
+    fixed = {"sim": sim, **{key: _text(value) for key, value in settings.items() if value is not None}}
+
+    def swept() -> Sweep:
+        jobs = study.jobs_of(target, axes, settings=fixed, records=records, measure=measure)
+        return study.sweep(jobs, output, workers=workers, dask=dask, pareto=pareto, picture=picture)
+
+    return _noted("sweep", swept)
+
+
 def memory(name: str | os.PathLike[str]) -> Memory:
     """A memory by name or file."""
     return load_memory(name)
@@ -191,6 +236,14 @@ def workload(name: str | os.PathLike[str]) -> WorkloadSpec:
     return load_workload(name)
 
 
+def _noted(command: str, ask: Callable[[], Made]) -> Made:
+    """What ``ask`` returns, with the inputs and the tools from which it was made."""
+    with collecting():
+        made = ask()
+        made._document = enveloped(made.to_json(), command)
+    return made
+
+
 def _text(value: Any) -> str:
     """A value as ``--set`` takes it."""
-    return str(value).lower() if isinstance(value, bool) else str(value)
+    return json.dumps(value) if isinstance(value, bool | Mapping) else str(value)

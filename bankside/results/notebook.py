@@ -29,6 +29,10 @@ class Shown:
                     found[before + key] = value
         return found
 
+    def _rows(self) -> list[dict[str, Any]]:
+        """Rows of the data frame."""
+        return [self._figures()]
+
     def _repr_html_(self) -> str:
         rows = "".join(
             f"<tr><th>{html.escape(key)}</th><td>{html.escape(str(value))}</td></tr>"
@@ -37,7 +41,7 @@ class Shown:
         return f"<table>{rows}</table>"
 
     def to_frame(self) -> Any:
-        """The figures as a data frame of one row, of pandas or else polars.
+        """The figures as a data frame, of pandas or else polars: one row, or the rows of a sweep.
 
         Raises
         ------
@@ -46,7 +50,7 @@ class Shown:
         """
         for name in ("pandas", "polars"):
             try:
-                return import_module(name).DataFrame([self._figures()])
+                return import_module(name).DataFrame(self._rows())
             except ImportError:
                 continue
         raise ToolMissing("to_frame() needs pandas or polars: pip install pandas")

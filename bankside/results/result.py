@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import PrivateAttr
+
 from bankside.constraints.core import result as _core
 from bankside.constraints.core.result import Pair, key
 
@@ -19,6 +21,13 @@ class Part(Shown, _core.Part):
 
 class Result(Part):
     """The result of a command. Keys that no value was given for are left out of its JSON."""
+
+    _document: dict[str, Any] = PrivateAttr(default_factory=dict)
+
+    def printed(self) -> dict[str, Any]:
+        """The object that the command line prints with ``--json``. ``inputs`` has every file, record and source from
+        which the Python face made the result, ``tools`` the versions of its tools."""
+        return self._document or self.to_json()
 
     def to_json(self) -> dict[str, Any]:
         """Plain data for JSON, in the order of the keys of the class."""

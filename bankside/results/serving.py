@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from .result import Noted, Part, key
 from .systems import Parallelism
 
@@ -142,3 +144,10 @@ class Sweep(Noted):
     pareto: list[str] | None = key("the two columns")
     picture: str | None = key("file of the picture")
     front: list[int] | None = key("positions in `rows` of the rows that no other row beats")
+
+    def _rows(self) -> list[dict[str, Any]]:
+        """A row for each combination: its values, numbers by name, and the reason why it was refused."""
+        names = dict.fromkeys(name for row in self.rows for name in row.values)
+        return [
+            {**row.point, **{name: row.values.get(name) for name in names}, "error": row.error} for row in self.rows
+        ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import functools
+import inspect
 import json
 import sys
 from collections.abc import Callable, Mapping
@@ -31,6 +32,7 @@ __all__ = [
     "selected",
     "selection_arguments",
     "show",
+    "study_arguments",
     "whole",
 ]
 
@@ -85,6 +87,15 @@ def given_options(
     """Name and value of each option that the command line has, by flag."""
     names = {flag: needs.get("dest", flag[2:].replace("-", "_")) for flag, needs in options.items()}
     return {flag: (name, value) for flag, name in names.items() if (value := getattr(arguments, name)) is not None}
+
+
+def study_arguments(arguments: argparse.Namespace, study: Callable[..., Any]) -> dict[str, Any]:
+    """Arguments of a study that the command line gives, or has a default for, under the same name."""
+    from ..studies.evaluate import system_changes
+
+    names = inspect.signature(study).parameters
+    given = {name: value for name, value in vars(arguments).items() if name in names and value is not None}
+    return given | ({"changes": system_changes(given["changes"])} if "changes" in given else {})
 
 
 def log(text: str) -> None:

@@ -23,8 +23,8 @@ def calibrate(
     system: str,
     model: str,
     *,
-    context: int,
-    rounds: int,
+    context: int = 738,
+    rounds: int = 10,
     output: str | None = None,
     measure: bool = False,
     records: str | None = None,
@@ -65,9 +65,8 @@ def calibrate(
 
 
 def fit_activations(system: str, trace: str, *, changes: Mapping[str, Any] | None = None) -> FittedActivations:
-    """The synthetic source of activations that reproduces a trace's
-    fraction of active tokens and their persistence. The system decides which first and last tokens are always
-    active."""
+    """The synthetic source of activations that reproduces a trace's fraction of active tokens and their persistence.
+    The system decides which first and last tokens are always active."""
     from bankside.models.systems import load_system
     from bankside.models.systems.capabilities import FitsActivations
 

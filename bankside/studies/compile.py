@@ -18,15 +18,15 @@ def compile_result(
     model: str,
     system: str,
     *,
-    tokens: int,
+    tokens: int = 4096,
     operator: str | None = None,
     listing: bool = False,
     output: str | None = None,
     records: str | None = None,
     changes: Mapping[str, Any] | None = None,
 ) -> Compile:
-    """Programs of a model for the modules of a system. With ``output``, the words of the program are written to that file, one
-    line for each line of the command buffer. They are in hexadecimal, as ``$readmemh`` takes them.
+    """Programs of a model for the modules of a system. With ``output``, the words of the program are written to that
+    file, one line for each line of the command buffer. They are in hexadecimal, as ``$readmemh`` takes them.
 
     Raises
     ------

@@ -25,10 +25,11 @@ from ..results.terminal import FittingTable
 from .evaluate import measuring
 
 if TYPE_CHECKING:
-    from bankside.models.serving import Policy, ServingResult, Workload
+    from bankside.models.llm import ModelShape
+    from bankside.models.serving import ServingResult, Workload
     from bankside.models.serving.search import SearchResult
 
-__all__ = ["Outputs", "find_workload", "run", "serving_table"]
+__all__ = ["Outputs", "find_workload", "serve_requests", "serving_table"]
 
 #: Number of requests to draw by default.
 REQUESTS = 1000
@@ -122,26 +123,40 @@ def find_workload(
     return workload.arriving(spec, seed)
 
 
-def run(
+def serve_requests(
     system: str,
-    model: str,
-    workload: Workload,
-    policy: Policy,
-    outputs: Outputs,
+    model: str | os.PathLike[str] | ModelShape,
+    workload: str,
     *,
+    form: str | None = None,
+    requests: int | None = None,
+    output_tokens: int = 128,
+    rate: float | None = None,
+    burstiness: float | None = None,
+    seed: int = 1,
+    batch_limit: int | None = None,
+    token_budget: int = 8192,
+    chunked: bool = False,
+    preemption: str = "recompute",
+    instances: int = 1,
+    dispatch: str = "round-robin",
+    fast: float | None = None,
     slo_ms: float | None = None,
     ttft_slo_ms: float | None = None,
     search: str | None = None,
     percentile: float = 99,
-    burstiness: float = 1.0,
-    seed: int = 1,
     refresh: bool = False,
     measure: bool = False,
     records: str | None = None,
     changes: Mapping[str, Any] | None = None,
+    csv: str | None = None,
+    plot: str | None = None,
+    timeline: str | None = None,
+    write_requests: str | None = None,
     log: Callable[[str], None] = lambda text: None,
 ) -> Serve:
-    """Serve the requests of a workload, or search for the largest batch or rate within ``slo_ms``.
+    """Serve the requests of a workload, or search for the largest batch or rate within ``slo_ms``. The options of
+    ``bankside serve`` have the same meaning; ``form`` is its ``--format``, ``percentile`` its ``--slo-percentile``.
 
     Raises
     ------
@@ -151,33 +166,59 @@ def run(
         For any fault of the request.
     """
     from bankside.models.llm import load_model
-    from bankside.models.serving import largest_batch, largest_rate, serve, served_system
+    from bankside.models.serving import Policy, largest_batch, largest_rate, serve, served_system
     from bankside.models.systems import load_system
 
-    limit = slo_ms or 0.0
+    limit, searched = slo_ms or 0.0, search == "rate"
+    if search not in (None, "batch", "rate"):
+        raise ConfigError(nearest("search", search, ("batch", "rate")))
+    if percentile > 100:
+        raise ConfigError(f"--slo-percentile must be at most 100, not {percentile:g}")
+    if searched and rate is not None:
+        raise ConfigError("--search rate chooses the rate: it can't be combined with --rate")
+    policy = Policy(
+        batch_limit=batch_limit or (1 << 16 if search == "batch" else 256),
+        token_budget=token_budget,
+        chunked=chunked,
+        preemption=preemption,
+        instances=instances,
+        dispatch=dispatch,
+        mode="exact" if fast is None else "fast",
+        tolerance=0.01 if fast is None else fast,
+    )
+    asked = find_workload(
+        workload,
+        form=form,
+        requests=requests,
+        rate=0 if searched else rate,
+        burstiness=None if searched else burstiness,
+        output_tokens=output_tokens,
+        seed=seed,
+    )
     if search is not None and slo_ms is None:
         raise ConfigError("--search needs --slo")
+    outputs = Outputs(csv, plot, timeline, write_requests)
     outputs.check()
     shape = load_model(model)
     used: list[str] = []
     loaded, source = load_system(system, changes), _Noting(RecordFolder(records), used)
-    note_sources(run, type(loaded))
+    note_sources(serve_requests, type(loaded))
     served = measuring(lambda: served_system(loaded, shape, records=source, refresh=refresh), measure, records, log)
     began = time.perf_counter()
     found: SearchResult | None = None
     if search is None:
         with _bar("requests") as tell:
-            result = serve(served, workload, policy, model=shape.name, progress=tell)
+            result = serve(served, asked, policy, model=shape.name, progress=tell)
     elif search == "batch":
-        found = largest_batch(served, workload, limit, policy, percentile=percentile, model=shape.name, progress=log)
+        found = largest_batch(served, asked, limit, policy, percentile=percentile, model=shape.name, progress=log)
     else:
         found = largest_rate(
             served,
-            workload,
+            asked,
             limit,
             policy,
             percentile=percentile,
-            cv=burstiness,
+            cv=1.0 if burstiness is None else burstiness,
             seed=seed,
             model=shape.name,
             progress=log,
@@ -185,7 +226,7 @@ def run(
     if found is not None:
         result = found.result
     seconds = time.perf_counter() - began
-    files = outputs.write(result, workload, slo_ms)
+    files = outputs.write(result, asked, slo_ms)
     return Serve(
         **result.summary(slo_ms, ttft_slo_ms),
         parallelism=dict(getattr(served, "parallelism", {})),

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
     from ..hardware.selection import Selection
 
-__all__ = ["Job", "evaluated", "front", "jobs_of", "make_row", "measured", "picture", "points_of", "sweep"]
+__all__ = ["Job", "drawing", "evaluated", "front", "jobs_of", "make_row", "measured", "points_of", "sweep"]
 
 #: Most combinations: each takes at least milliseconds.
 MOST = 100_000
@@ -124,7 +124,7 @@ def jobs_of(
 
     if not axes:
         raise ConfigError("a sweep needs KEY=VALUE,VALUE,...")
-    given = {name: value for name, value in settings.items() if value not in (None, False)}
+    given = {name: value for name, value in settings.items() if value is not None and value is not False}
     points = points_of(axes)
     if target in registry.UNITS:
         unit = registry.UNITS[target]
@@ -160,24 +160,31 @@ def jobs_of(
 # A row ---------------------------------------------------------------------------------------------------------------
 
 
-def make_row(job: Job) -> dict[str, Any]:
-    """The row of a combination: its point, numbers by name, records, inputs; ``error`` if it is refused."""
-    row: dict[str, Any] = {
-        "key": job.key,
-        "point": dict(job.point),
-        "values": {},
-        "records": [],
-        "error": None,
-        "inputs": [],
-    }
+class MadeRow(SweepRow):
+    """A row with the key of its combination and its inputs, as the file of a sweep that runs holds it."""
+
+    key: str
+    inputs: list[dict[str, Any]]
+
+
+def make_row(job: Job) -> MadeRow:
+    """The row of a combination; ``error`` says why it is refused."""
+    values: dict[str, Any] = {}
+    records: list[str] = []
+    error = None
     with noted_inputs() as found:
         try:
-            values, row["records"] = (_unit if job.kind == "unit" else _system)(job)
-            row["values"] = {name: value for name, value in values.items() if name not in job.point}
-        except (ConfigError, CheckFailed) as error:  # a missing tool ends the sweep
-            row["error"] = str(error)
-    row["inputs"] = [plain_input(one) for one in found.values()]
-    return row
+            values, records = (_unit if job.kind == "unit" else _system)(job)
+        except (ConfigError, CheckFailed) as refused:  # a missing tool ends the sweep
+            error = str(refused)
+    return MadeRow(
+        key=job.key,
+        point=dict(job.point),
+        values={name: value for name, value in values.items() if name not in job.point},
+        records=records,
+        error=error,
+        inputs=[plain_input(one) for one in found.values()],
+    )
 
 
 def measured(job: Job, kinds: Sequence[Kind]) -> tuple[Selection, list[Record]]:
@@ -252,9 +259,7 @@ def _system(job: Job) -> tuple[dict[str, Any], list[str]]:
 
 
 def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, Any]) -> Serve:
-    from bankside.models.serving import Policy
-
-    from .serve import Outputs, find_workload, run
+    from .serve import serve_requests
 
     for name in asked.keys() - {*SERVING, "instances"}:
         raise ConfigError(f"{name} can't be combined with a workload, whose requests have their own")
@@ -263,19 +268,9 @@ def _served(job: Job, model: str, asked: dict[str, Any], changes: Mapping[str, A
         for name in ("requests", "batch_limit", "token_budget", "instances")
         if name in asked
     }
-    real = {name: _real(name, asked[name]) for name in ("rate", "slo") if name in asked}
-    workload = find_workload(str(asked["workload"]), requests=whole.pop("requests", None), rate=real.get("rate"))
-    return run(
-        job.target,
-        model,
-        workload,
-        Policy(**whole),
-        Outputs(),
-        slo_ms=real.get("slo"),
-        measure=job.measure,
-        records=job.records,
-        changes=changes,
-    )
+    real = {to: _real(name, asked[name]) for name, to in (("rate", "rate"), ("slo", "slo_ms")) if name in asked}
+    options: dict[str, Any] = {"measure": job.measure, "records": job.records, "changes": changes, **whole, **real}
+    return serve_requests(job.target, model, str(asked["workload"]), **options)
 
 
 def _whole(key: str, value: Any) -> int:
@@ -314,6 +309,8 @@ def sweep(
     *,
     workers: int | None = None,
     dask: str | None = None,
+    pareto: tuple[str, str] | None = None,
+    picture: str | None = None,
     progress: Callable[[int, int], None] = lambda done, count: None,
 ) -> Sweep:
     """Make all missing rows.
@@ -326,16 +323,22 @@ def sweep(
     ----------
     workers : processes; one per core by default
     dask : address of a Dask scheduler whose workers have Bankside and the same files
+    pareto : two columns to draw, with the rows that no other row beats
+    picture : file for them (``.png``, ``.svg`` or ``.pdf``); ``output`` with ``.png`` behind its name by default
     progress : called with the numbers of finished rows and of all rows
 
     Raises
     ------
     :exc:`ConfigError`
-        If a file can't be read or written, or has another format.
+        If a file can't be read or written, or has another format; if no row has a column of ``pareto``.
     :exc:`ToolMissing`
         If Dask is requested and not installed.
     """
-    target = Path(output)
+    target, drawn = Path(output), Path(picture or f"{output}.png")
+    if picture is not None and pareto is None:
+        raise ConfigError("--picture needs --pareto")
+    if pareto is not None and drawn.suffix.lower() not in (".png", ".svg", ".pdf"):
+        raise ConfigError(f"--picture: a picture is .png, .svg or .pdf, not '{drawn.name}'")
     if target.suffix.lower() not in (".csv", ".jsonl"):
         raise ConfigError(f"--output: rows are written as .csv or .jsonl, not '{target.name}'")
     partial = target.with_name(target.name + ".partial")
@@ -347,20 +350,19 @@ def sweep(
         try:
             with open(partial, "w", encoding="utf-8") as file:
                 for row in rows.values():
-                    file.write(json.dumps(row) + "\n")
+                    file.write(json.dumps(row.model_dump()) + "\n")
                 progress(len(rows), len(jobs))
                 for row in _computed(missing, workers, dask):
-                    rows[row["key"]] = row
-                    file.write(json.dumps(row) + "\n")
+                    rows[row.key] = row
+                    file.write(json.dumps(row.model_dump()) + "\n")
                     file.flush()
                     progress(len(rows), len(jobs))
         except OSError as error:
             raise ConfigError(f"{partial}: {(error.strerror or str(error)).lower()}") from None
-    ordered = [rows[job.key] for job in jobs]
-    for one in (one for row in ordered for one in row["inputs"]):
-        details = dict(one)
+    made = [rows[job.key] for job in jobs]
+    for details in (dict(one) for row in made for one in row.inputs):
         note_input(Input(details.pop("kind"), details.pop("name"), details.pop("sha256"), details))
-    found = [SweepRow(**{key: row[key] for key in SweepRow.model_fields}) for row in ordered]
+    found = [SweepRow(point=row.point, values=row.values, records=row.records, error=row.error) for row in made]
     is_csv = target.suffix.lower() == ".csv"
     text = _csv(found) if is_csv else "".join(json.dumps(row.model_dump()) + "\n" for row in found)
     write_files(target.parent, {target.name: text})
@@ -369,40 +371,39 @@ def sweep(
     refused = [row for row in found if row.error]
     if refused:
         warn(f"{len(refused)} of {len(found)} combinations were refused; the first: {refused[0].error}")
+    front = None
+    if pareto is not None:
+        data, front = drawing(found, pareto, drawn.suffix.lower()[1:])
+        write_files(drawn.parent, {drawn.name: data})
     return Sweep(
         target=jobs[0].target,
         file=output,
         resumed=resumed,
         refused=len(refused),
         rows=found,
-        pareto=None,
-        picture=None,
-        front=None,
+        pareto=None if pareto is None else list(pareto),
+        picture=None if pareto is None else str(drawn),
+        front=front,
         tools=tool_versions(),
     )
 
 
-def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[str, dict[str, Any]]:
+def _read_partial(path: Path, wanted: set[str], folder: RecordFolder) -> dict[str, MadeRow]:
     """Rows of an earlier sweep whose inputs are unchanged. A line that a kill cut off does not count, nor does a
     refused combination."""
-    rows: dict[str, dict[str, Any]] = {}
+    rows: dict[str, MadeRow] = {}
     if not path.exists():
         return rows
     with noted_inputs(), reading(path, "rows of a sweep") as file:
         for line in file:
             with contextlib.suppress(ValueError, KeyError, TypeError):
-                row = json.loads(line)
-                if (
-                    row["key"] in wanted
-                    and not row["error"]
-                    and set(row) == {"key", "point", "values", "records", "error", "inputs"}
-                    and unchanged(row["inputs"], folder)
-                ):
-                    rows[row["key"]] = row
+                row = MadeRow.model_validate(json.loads(line))
+                if row.key in wanted and not row.error and unchanged(row.inputs, folder):
+                    rows[row.key] = row
     return rows
 
 
-def _computed(jobs: Sequence[Job], workers: int | None, dask: str | None) -> Iterator[dict[str, Any]]:
+def _computed(jobs: Sequence[Job], workers: int | None, dask: str | None) -> Iterator[MadeRow]:
     """Rows in the order in which they are finished."""
     if dask is not None:
         try:
@@ -423,7 +424,7 @@ def _computed(jobs: Sequence[Job], workers: int | None, dask: str | None) -> Ite
         yield from map(make_row, jobs)
         return
     with ProcessPoolExecutor(count) as pool:
-        waiting: set[Future[dict[str, Any]]] = {pool.submit(make_row, job) for job in jobs}
+        waiting: set[Future[MadeRow]] = {pool.submit(make_row, job) for job in jobs}
         try:
             while waiting:
                 done, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -477,7 +478,7 @@ def front(points: Sequence[tuple[float, float]], larger: tuple[bool, bool]) -> l
     return kept
 
 
-def picture(rows: Sequence[SweepRow], columns: tuple[str, str], form: str) -> tuple[bytes, list[int]]:
+def drawing(rows: Sequence[SweepRow], columns: tuple[str, str], form: str) -> tuple[bytes, list[int]]:
     """Two columns of all rows with their front, as a picture; places of the rows on the front.
 
     Raises

@@ -6,7 +6,7 @@ import argparse
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import changes_argument, json_argument, positive, records_argument, show
+from ..options import changes_argument, json_argument, positive, records_argument, show, study_arguments
 
 __all__ = ["fill", "run"]
 
@@ -34,29 +34,16 @@ def fill(parser: argparse.ArgumentParser) -> None:
 def run(arguments: argparse.Namespace) -> int:
     from ...results.terminal import steps
     from ...studies.calibrate import calibrate, calibration_text, fit_activations, fitted_text
-    from ...studies.evaluate import system_changes
 
-    changes = system_changes(arguments.changes)
     if arguments.trace is not None:
         for name in ("model", "context", "rounds", "output"):
             if getattr(arguments, name) is not None:
                 raise ConfigError(f"--trace fits activations, not ratios: it can't be combined with --{name}")
-        fitted = fit_activations(arguments.system, arguments.trace, changes=changes)
-        show(arguments, fitted, fitted_text)
+        show(arguments, fit_activations(**study_arguments(arguments, fit_activations)), fitted_text)
         return 0
     if arguments.model is None:
         raise ConfigError("the following arguments are required: --model, or --trace (see bankside calibrate --help)")
     with steps() as tell:
-        result = calibrate(
-            arguments.system,
-            arguments.model,
-            context=arguments.context or 738,
-            rounds=arguments.rounds or 10,
-            output=arguments.output,
-            measure=arguments.measure,
-            records=arguments.records,
-            changes=changes,
-            progress=tell,
-        )
+        result = calibrate(**study_arguments(arguments, calibrate), progress=tell)
     show(arguments, result, calibration_text)
     return 0

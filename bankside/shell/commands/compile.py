@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from ..options import changes_argument, json_argument, positive, records_argument, show
+from ..options import changes_argument, json_argument, positive, records_argument, show, study_arguments
 
 __all__ = ["fill", "run"]
 
@@ -33,17 +33,6 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     from ...studies.compile import compile_result, compile_text
-    from ...studies.evaluate import system_changes
 
-    result = compile_result(
-        arguments.model,
-        arguments.system,
-        tokens=arguments.tokens,
-        operator=arguments.operator,
-        listing=arguments.listing,
-        output=arguments.output,
-        records=arguments.records,
-        changes=system_changes(arguments.changes),
-    )
-    show(arguments, result, compile_text)
+    show(arguments, compile_result(**study_arguments(arguments, compile_result)), compile_text)
     return 0

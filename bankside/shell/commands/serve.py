@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import argparse
 
-from bankside.constraints.core.errors import ConfigError
-
 from ..options import (
     above_zero,
     changes_argument,
@@ -17,6 +15,7 @@ from ..options import (
     page,
     positive,
     records_argument,
+    study_arguments,
 )
 
 __all__ = ["fill", "run"]
@@ -36,7 +35,10 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="workload by name, its description (.yaml), or a file of requests",
     )
     work.add_argument(
-        "--format", metavar="F", help="format of the file: jsonl, vidur, tsv or neupims; by its first line if not given"
+        "--format",
+        metavar="F",
+        dest="form",
+        help="format of the file: jsonl, vidur, tsv or neupims; by its first line if not given",
     )
     work.add_argument(
         "--requests", metavar="N", type=positive, help="requests to draw (1000), or most requests to read (all)"
@@ -87,15 +89,24 @@ def fill(parser: argparse.ArgumentParser) -> None:
         help="interpolate decode steps, each within this relative error (0.01)",
     )
     limits = parser.add_argument_group("limits")
-    limits.add_argument("--slo", metavar="MS", type=above_zero, help="limit for the time per output token")
-    limits.add_argument("--ttft-slo", metavar="MS", type=above_zero, help="limit for the time to first token")
+    limits.add_argument(
+        "--slo", metavar="MS", dest="slo_ms", type=above_zero, help="limit for the time per output token"
+    )
+    limits.add_argument(
+        "--ttft-slo", metavar="MS", dest="ttft_slo_ms", type=above_zero, help="limit for the time to first token"
+    )
     limits.add_argument(
         "--search",
         choices=("batch", "rate"),
         help="find the largest batch or arrival rate that meets --slo; exit code 1 if none does",
     )
     limits.add_argument(
-        "--slo-percentile", metavar="P", type=above_zero, default=99, help="percentile of TPOT for --search"
+        "--slo-percentile",
+        metavar="P",
+        dest="percentile",
+        type=above_zero,
+        default=99,
+        help="percentile of TPOT for --search",
     )
     parser.add_argument("--refresh", action="store_true", help="memory timing with refresh")
     parser.add_argument("--measure", action="store_true", help="make measurement records that are missing")
@@ -110,58 +121,11 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from bankside.models.serving import Policy
+    from ...studies.serve import serve_requests, serving_table
 
-    from ...studies.evaluate import system_changes
-    from ...studies.serve import Outputs, find_workload, run, serving_table
-
-    a = arguments
-    if a.slo_percentile > 100:
-        raise ConfigError(f"--slo-percentile must be at most 100, not {a.slo_percentile:g}")
-    if a.search == "rate" and a.rate is not None:
-        raise ConfigError("--search rate chooses the rate: it can't be combined with --rate")
-    fast = {} if a.fast is None else {"mode": "fast", "tolerance": a.fast}
-    limit = a.batch_limit or (1 << 16 if a.search == "batch" else 256)
-    policy = Policy(
-        batch_limit=limit,
-        token_budget=a.token_budget,
-        chunked=a.chunked,
-        preemption=a.preemption,
-        instances=a.instances,
-        dispatch=a.dispatch,
-        **fast,
-    )
-    outputs = Outputs(a.csv, a.plot, a.timeline, a.write_requests)
-    searched = a.search == "rate"
-    workload = find_workload(
-        a.workload,
-        form=a.format,
-        requests=a.requests,
-        rate=0 if searched else a.rate,
-        burstiness=None if searched else a.burstiness,
-        output_tokens=a.output_tokens,
-        seed=a.seed,
-    )
-    result = run(
-        a.system,
-        a.model,
-        workload,
-        policy,
-        outputs,
-        changes=system_changes(a.changes),
-        slo_ms=a.slo,
-        ttft_slo_ms=a.ttft_slo,
-        search=a.search,
-        percentile=a.slo_percentile,
-        burstiness=1.0 if a.burstiness is None else a.burstiness,
-        seed=a.seed,
-        refresh=a.refresh,
-        measure=a.measure,
-        records=a.records,
-        log=log,
-    )
+    result = serve_requests(**study_arguments(arguments, serve_requests), log=log)
     page(arguments, result)
-    if a.json:
+    if arguments.json:
         emit(arguments, result)
     else:
         from rich.console import Console

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import argparse
 
-from bankside.constraints.core.errors import ConfigError
-
-from ..options import above_zero, json_argument, not_negative, positive, records_argument, show
+from ..options import above_zero, json_argument, not_negative, positive, records_argument, show, study_arguments
 
 __all__ = ["fill", "run"]
 
@@ -82,29 +80,16 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
-    from pathlib import Path
-
-    from bankside.constraints.core.workspace import write_files
-
     from ...results.terminal import counting
     from ...results.text import sweep_text
     from ...studies import sweep
 
     a = arguments
-    if a.picture is not None and a.pareto is None:
-        raise ConfigError("--picture needs --pareto")
-    shown = Path(a.picture or f"{a.output}.png")
-    if a.pareto is not None and shown.suffix.lower() not in (".png", ".svg", ".pdf"):
-        raise ConfigError(f"--picture: a picture is .png, .svg or .pdf, not '{shown.name}'")
     names = ("preset", "sim", *sweep.LOAD, *sweep.SERVING)
     jobs = sweep.jobs_of(
         a.target, a.axes, settings={name: getattr(a, name) for name in names}, records=a.records, measure=a.measure
     )
     with counting("combinations") as tell:
-        result = sweep.sweep(jobs, a.output, workers=a.workers, dask=a.dask, progress=tell)
-    if a.pareto is not None:
-        data, result.front = sweep.picture(result.rows, a.pareto, shown.suffix.lower()[1:])
-        write_files(shown.parent, {shown.name: data})
-        result.pareto, result.picture = list(a.pareto), str(shown)
-    show(arguments, result, sweep_text)
+        result = sweep.sweep(**study_arguments(a, sweep.sweep), jobs=jobs, progress=tell)
+    show(a, result, sweep_text)
     return 0

@@ -18,7 +18,7 @@ from bankside.pages.components import bars, short, table
 from bankside.pages.decoding import decoded
 from bankside.pages.demo import answer, gains, threshold
 from bankside.pages.systems import area
-from bankside.results.schemas import Calibrate, result_of
+from bankside.results.schemas import result_of
 from bankside.results.systems import Eval
 from bankside.results.text import cosimulation_lines, summary_table
 from bankside.shell import cli

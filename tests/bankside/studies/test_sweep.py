@@ -108,9 +108,9 @@ def test_rows_of_other_inputs_are_made_again(tmp_path, monkeypatch):
     """A row that rests on what has changed since, and one that was refused, are not taken over."""
     asked, out = jobs("context=1024,2048,4096"), tmp_path / "r.jsonl"
     rows = [sweep.make_row(job) for job in asked]
-    rows[1]["inputs"][0]["sha256"] = "0" * 64
-    rows[2]["error"] = "no measurement yet"
-    (tmp_path / "r.jsonl.partial").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows[1].inputs[0]["sha256"] = "0" * 64
+    rows[2].error = "no measurement yet"
+    (tmp_path / "r.jsonl.partial").write_text("".join(json.dumps(row.model_dump()) + "\n" for row in rows))
     made, plain = [], sweep.make_row
     monkeypatch.setattr(sweep, "make_row", lambda job: made.append(job.point["context"]) or plain(job))
     result = sweep.sweep(asked, str(out), workers=1)
@@ -128,7 +128,7 @@ def test_a_missing_tool_ends_the_sweep(monkeypatch):
 
 def test_a_workload_is_checked_as_sim_checks_it():
     (job,) = sweep.jobs_of("pam-pu", ["tokens=many"], settings={"sim": True}, records=None, measure=False)
-    assert "sim pam-pu: tokens: " in sweep.make_row(job)["error"]
+    assert "sim pam-pu: tokens: " in sweep.make_row(job).error
 
 
 def test_units_are_measured_once(tmp_path, monkeypatch, pu_record):
@@ -147,14 +147,14 @@ def test_units_are_measured_once(tmp_path, monkeypatch, pu_record):
     monkeypatch.setattr(measure, "make", make)
     asked = {"settings": {"sim": True, "preset": "pam-hbm"}, "records": str(folder.folder)}
     (refused,) = sweep.jobs_of("pam-pu", ["tokens=64"], **asked, measure=False)
-    assert "no measurement yet: bankside sim pam-pu --preset pam-hbm --tokens 64" in sweep.make_row(refused)["error"]
+    assert "no measurement yet: bankside sim pam-pu --preset pam-hbm --tokens 64" in sweep.make_row(refused).error
     (job,) = sweep.jobs_of("pam-pu", ["tokens=64"], **asked, measure=True)
     row = sweep.make_row(job)
-    assert row["error"] is None and made == ["sim"] and len(row["records"]) == 2
-    assert {"area_ge", "fmax_mhz", "cycles", "memory_timing.cycles"} <= row["values"].keys()
+    assert row.error is None and made == ["sim"] and len(row.records) == 2
+    assert {"area_ge", "fmax_mhz", "cycles", "memory_timing.cycles"} <= row.values.keys()
     monkeypatch.setattr(measure, "make", lambda measurement, records: (_ for _ in ()).throw(CheckFailed("differs")))
     (job,) = sweep.jobs_of("pam-pu", ["tokens=65"], **asked, measure=True)
-    assert sweep.make_row(job)["error"] == "differs"
+    assert sweep.make_row(job).error == "differs"
 
 
 def test_requests_are_served(tmp_path):
@@ -166,8 +166,8 @@ def test_requests_are_served(tmp_path):
         measure=False,
     )
     slow, fast = sweep.make_row(first), sweep.make_row(second)
-    assert slow["error"] is None and slow["values"]["ttft_ms.p99"] < fast["values"]["ttft_ms.p99"]
-    assert "slo.met" in slow["values"] and slow["records"]
+    assert slow.error is None and slow.values["ttft_ms.p99"] < fast.values["ttft_ms.p99"]
+    assert "slo.met" in slow.values and slow.records
 
 
 BAD = [
@@ -238,7 +238,7 @@ def test_front_is_what_none_beats(points, larger_x, larger_y):
 def test_whole_numbers_and_keys():
     with pytest.raises(ConfigError, match="context must be a whole number of at least 1, not '1.5'"):
         sweep._whole("context", "1.5")
-    assert sweep.make_row(jobs("context=x")[0])["error"] == "context must be a whole number of at least 1, not 'x'"
+    assert sweep.make_row(jobs("context=x")[0]).error == "context must be a whole number of at least 1, not 'x'"
     assert [sweep.better_large(name) for name in ("throughput_tok_s", "fmax_mhz", "tpot_ms", "area_ge")] == [
         True,
         True,
