@@ -29,9 +29,20 @@ if TYPE_CHECKING:
     from bankside.cosim.bench.campaign import Stimulus as Stimulus
     from bankside.cosim.bench.campaign import layouts as layouts
     from bankside.cosim.bench.campaign import play_stimulus as play_stimulus
+    from bankside.cosim.bench.request import SimRequest as SimRequest
     from bankside.cosim.bench.streams import Items as Items
     from bankside.gen.blocks.ports import members as members
-    from bankside.models.papers.package import PaperPackage as PaperPackage
+    from bankside.models.papers import Bar as Bar
+    from bankside.models.papers import Checks as Checks
+    from bankside.models.papers import Difference as Difference
+    from bankside.models.papers import Evidence as Evidence
+    from bankside.models.papers import Figure as Figure
+    from bankside.models.papers import Finding as Finding
+    from bankside.models.papers import NotCheckable as NotCheckable
+    from bankside.models.papers import Panel as Panel
+    from bankside.models.papers import PaperPackage as PaperPackage
+    from bankside.models.papers import SeriesPanel as SeriesPanel
+    from bankside.models.papers import Source as Source
     from bankside.models.systems import Assumption as Assumption
     from bankside.models.systems import Capacity as Capacity
     from bankside.models.systems import MissingRecord as MissingRecord
@@ -44,28 +55,42 @@ _PLACES = {
     "constraints.core.document": "Strict",
     "constraints.memory": "Memory load_memory",
     "cosim.bench.campaign": "Campaign Stimulus layouts play_stimulus",
+    "cosim.bench.request": "SimRequest",
     "cosim.bench.streams": "Items",
     "gen.blocks.ports": "members",
-    "models.papers.package": "PaperPackage",
+    "models.papers": (
+        "Bar Checks Difference Evidence Figure Finding NotCheckable Panel PaperPackage SeriesPanel Source"
+    ),
     "models.systems": "Assumption Capacity MeasuredUnit MissingRecord StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
     "Assumption",
+    "Bar",
     "Campaign",
     "Capacity",
+    "Checks",
     "ConfigError",
+    "Difference",
+    "Evidence",
     "Field",
+    "Figure",
+    "Finding",
     "Items",
     "Layout",
     "MeasuredUnit",
     "Memory",
     "MissingRecord",
+    "NotCheckable",
+    "Panel",
     "PaperPackage",
     "Port",
     "Row",
+    "SeriesPanel",
+    "SimRequest",
     "SimResult",
+    "Source",
     "StepCost",
     "Stimulus",
     "Strict",

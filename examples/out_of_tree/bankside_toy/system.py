@@ -6,9 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from bankside.constraints.core.document import Strict
-from bankside.constraints.core.errors import ConfigError
-from bankside.models.systems import Assumption, Capacity, MeasuredUnit, MissingRecord, StepCost, System
+from bankside.plugin import Assumption, Capacity, ConfigError, MeasuredUnit, MissingRecord, StepCost, Strict, System
 
 from .contract import UNIT, ToyResult
 
@@ -69,12 +67,6 @@ class ToySystem(System):
 
     def assumptions(self):
         return {"adding": Assumption("a step adds a fixed number of numbers", self.description.spec.numbers)}
-
-
-class HalfSystem(System):
-    """One that is not finished."""
-
-    kind, schema = "half", ToySpec
 
 
 class ToyServed:
