@@ -114,7 +114,9 @@ def require(version: int) -> None:
         raise ConfigError(f"written for version {version} of the contracts, this is version {VERSION}")
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"bankside.{_HOME[name]}"), name)
+if not TYPE_CHECKING:  # a checker finds misspelt names
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"bankside.{_HOME[name]}"), name)

@@ -386,7 +386,8 @@ def _body(path: Path) -> list[ast.stmt]:
     except (OSError, SyntaxError, ValueError) as error:
         raise ConfigError(f"{path}: can't be read as Python: {error}") from None
     left_out = _docstring(tree)
-    lazy = any(isinstance(node, _FUNCTION) and node.name == "__getattr__" for node in tree.body)
+    inner = [one for node in tree.body for one in (node, *(node.body if isinstance(node, ast.If) else ()))]
+    lazy = any(isinstance(node, _FUNCTION) and node.name == "__getattr__" for node in inner)
     given = [one for node in tree.body if lazy and _for_checkers(node) for one in ast.iter_child_nodes(node)]
     return [
         *(node for node in tree.body if node is not left_out and not _for_checkers(node)),
