@@ -34,7 +34,7 @@ reveal_type(bs.memory("hbm3-5.2").channels)  # "int"
 reveal_type(bs.names("unit"))  # "list[str]"
 done.tpot  # "tpot"
 bs.sytem("pam-hbm-only")  # "sytem"
-bs.names("units")  # "units"
+bs.names("units")  # 'units'
 from bankside.plugin import Unite  # "Unite"
 """
 
