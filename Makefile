@@ -64,7 +64,7 @@ $(DOCS_READY): requirements-docs.lock tools/setup.sh tools/install.py
 # The second lock has the extra `docs` alone, in the versions of the first where both have
 # a package.
 lock:  ## pin the versions of all packages anew, after a change of dependencies
-	$(BIN)/uv pip compile --universal --generate-hashes --extra dev --extra llm pyproject.toml -o requirements.lock
+	$(BIN)/uv pip compile --universal --generate-hashes --extra dev --extra llm --extra notebooks pyproject.toml -o requirements.lock
 	$(BIN)/python -c 'import tomllib; print(*tomllib.load(open("pyproject.toml", "rb"))["project"]["optional-dependencies"]["docs"], sep="\n")' \
 	  | $(BIN)/uv pip compile --universal --generate-hashes --python-version 3.11 -c requirements.lock - -o requirements-docs.lock
 

@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from .api import CheckFailed as CheckFailed
     from .api import ConfigError as ConfigError
     from .api import MissingRecord as MissingRecord
+    from .api import SystemHandle as SystemHandle
     from .api import ToolMissing as ToolMissing
+    from .api import UnitHandle as UnitHandle
     from .api import memory as memory
     from .api import model as model
+    from .api import names as names
     from .api import sweep as sweep
     from .api import system as system
     from .api import unit as unit
@@ -23,21 +26,24 @@ if TYPE_CHECKING:
 
 #: Names of the Python face, in :mod:`bankside.api`.
 _FACE = frozenset(
-    "BanksideError CheckFailed ConfigError MissingRecord ToolMissing memory model sweep system unit workload".split()
+    "BanksideError CheckFailed ConfigError MissingRecord SystemHandle ToolMissing UnitHandle memory model names sweep "
+    "system unit workload".split()
 )
 
 
-def __getattr__(name: str) -> Any:
-    """``__version__`` and the Python face, found when somebody asks for them."""
-    if name in _FACE:
-        from . import api
+if not TYPE_CHECKING:  # a checker finds misspelt names
 
-        return getattr(api, name)
-    if name == "__version__":
-        from .provenance.version import version
+    def __getattr__(name: str) -> Any:
+        """``__version__`` and the Python face, found when somebody asks for them."""
+        if name in _FACE:
+            from . import api
 
-        return version()
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            return getattr(api, name)
+        if name == "__version__":
+            from .provenance.version import version
+
+            return version()
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:

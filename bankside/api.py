@@ -10,14 +10,15 @@ import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from bankside.constraints.core.contract import SimResult
-from bankside.constraints.core.errors import BanksideError, CheckFailed, ConfigError, ToolMissing
-from bankside.constraints.memory import Memory, load_memory
-from bankside.models.llm import ModelShape, load_model
-from bankside.models.serving.workloads import load_workload
-from bankside.models.systems import MissingRecord
+from bankside.constraints.core.errors import BanksideError, CheckFailed, ConfigError, ToolMissing, nearest
+from bankside.constraints.core.registry import UNITS
+from bankside.constraints.memory import Memory, available, load_memory
+from bankside.models.llm import ModelShape, load_model, model_names
+from bankside.models.serving.workloads import load_workload, workload_names
+from bankside.models.systems import MissingRecord, system_names
 
 from .hardware.selection import Selection, select
 from .provenance.envelope import collecting, enveloped
@@ -42,6 +43,7 @@ __all__ = [
     "UnitHandle",
     "memory",
     "model",
+    "names",
     "sweep",
     "system",
     "unit",
@@ -55,10 +57,20 @@ class UnitHandle:
 
     selection: Selection
 
+    def __repr__(self) -> str:
+        chosen = self.selection
+        changes = "".join(f", {key}={value!r}" for key, value in chosen.changes.items())
+        return f"unit({chosen.unit.name!r}, {chosen.closest!r}{changes})"
+
     @property
     def config(self) -> Any:
         """The configuration, an instance of the unit's own class."""
         return self.selection.config
+
+    @property
+    def presets(self) -> list[str]:
+        """Names of the unit's presets; the first is the default."""
+        return list(self.selection.unit.presets)
 
     def verilog(self, name: str | None = None) -> str:
         """Verilog of the unit; ``name`` replaces the name of its module."""
@@ -154,7 +166,8 @@ def unit(name: str, preset: str | None = None, **changes: Any) -> UnitHandle:
 def system(
     name: str, *, unit: UnitHandle | None = None, set: Mapping[str, Any] | None = None, **changes: Any
 ) -> SystemHandle:
-    """A system by name or file. ``set`` has changed values by dotted key, ``changes`` those whose key has no dot.
+    """A system by name or file. ``set`` has changed values by dotted key, ``changes`` those whose key has no dot. A value
+    may be a :class:`Memory`.
 
     ``unit`` replaces the configuration of the unit that the key ``unit`` of the system's file names.
 
@@ -166,7 +179,10 @@ def system(
     from bankside.models.systems import load_system
     from bankside.models.systems.registry import read_spec
 
-    keys = {**(set or {}), **changes}
+    keys = {
+        key: os.path.abspath(value.file) if isinstance(value, Memory) else value
+        for key, value in {**(set or {}), **changes}.items()
+    }
     if unit is not None:
         chosen = unit.selection
         part = read_spec(name)[0].get("unit")
@@ -177,6 +193,26 @@ def system(
         keys = {"unit.preset": chosen.closest, "unit.settings": chosen.changes, **keys}
     load_system(name, keys)
     return SystemHandle(name, keys)
+
+
+def names(kind: Literal["memory", "model", "system", "unit", "workload"]) -> list[str]:
+    """Names that the function of the same name takes, with names that other packages add.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        For an unknown kind.
+    """
+    kinds = {
+        "memory": available,
+        "model": model_names,
+        "system": system_names,
+        "unit": lambda: UNITS,
+        "workload": workload_names,
+    }
+    if kind not in kinds:
+        raise ConfigError(nearest("kind", kind, kinds))
+    return list(kinds[kind]())
 
 
 def sweep(

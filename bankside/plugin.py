@@ -31,11 +31,22 @@ if TYPE_CHECKING:
     from bankside.cosim.bench.campaign import Stimulus as Stimulus
     from bankside.cosim.bench.campaign import layouts as layouts
     from bankside.cosim.bench.campaign import play_stimulus as play_stimulus
+    from bankside.cosim.bench.request import SimRequest as SimRequest
     from bankside.cosim.bench.streams import Items as Items
     from bankside.gen.blocks.ports import members as members
     from bankside.models.llm.roles import EnergyRole as EnergyRole
     from bankside.models.llm.roles import Role as Role
-    from bankside.models.papers.package import PaperPackage as PaperPackage
+    from bankside.models.papers import Bar as Bar
+    from bankside.models.papers import Checks as Checks
+    from bankside.models.papers import Difference as Difference
+    from bankside.models.papers import Evidence as Evidence
+    from bankside.models.papers import Figure as Figure
+    from bankside.models.papers import Finding as Finding
+    from bankside.models.papers import NotCheckable as NotCheckable
+    from bankside.models.papers import Panel as Panel
+    from bankside.models.papers import PaperPackage as PaperPackage
+    from bankside.models.papers import SeriesPanel as SeriesPanel
+    from bankside.models.papers import Source as Source
     from bankside.models.systems import Assumption as Assumption
     from bankside.models.systems import Capacity as Capacity
     from bankside.models.systems import Details as Details
@@ -53,28 +64,39 @@ _PLACES = {
     "constraints.core.result": "Part key",
     "constraints.memory": "Memory load_memory",
     "cosim.bench.campaign": "Campaign Stimulus layouts play_stimulus",
+    "cosim.bench.request": "SimRequest",
     "cosim.bench.streams": "Items",
     "gen.blocks.ports": "members",
     "models.llm.roles": "EnergyRole Role",
-    "models.papers.package": "PaperPackage",
+    "models.papers": (
+        "Bar Checks Difference Evidence Figure Finding NotCheckable Panel PaperPackage SeriesPanel Source"
+    ),
     "models.systems": "Assumption Capacity Details MeasuredUnit MissingRecord Option Room Served StepCost System",
 }
 _HOME = {name: place for place, names in _PLACES.items() for name in names.split()}
 
 __all__ = [
     "Assumption",
+    "Bar",
     "Campaign",
     "Capacity",
+    "Checks",
     "ConfigError",
     "Details",
+    "Difference",
     "EnergyRole",
+    "Evidence",
     "Field",
+    "Figure",
+    "Finding",
     "Items",
     "Layout",
     "MeasuredUnit",
     "Memory",
     "MissingRecord",
+    "NotCheckable",
     "Option",
+    "Panel",
     "PaperPackage",
     "Part",
     "Port",
@@ -82,7 +104,10 @@ __all__ = [
     "Room",
     "Row",
     "Served",
+    "SeriesPanel",
+    "SimRequest",
     "SimResult",
+    "Source",
     "StepCost",
     "Stimulus",
     "Strict",
@@ -107,7 +132,9 @@ def require(version: int) -> None:
         raise ConfigError(f"written for version {version} of the contracts, this is version {VERSION}")
 
 
-def __getattr__(name: str) -> Any:
-    if name not in _HOME:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"bankside.{_HOME[name]}"), name)
+if not TYPE_CHECKING:  # a checker finds misspelt names
+
+    def __getattr__(name: str) -> Any:
+        if name not in _HOME:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        return getattr(import_module(f"bankside.{_HOME[name]}"), name)

@@ -40,7 +40,7 @@ __all__ = ["PLUMBING", "definitions", "is_plumbing", "memory_digest", "named_par
 PLUMBING = "DECIDES_NO_RESULT"
 
 #: Goes up when digests of the same sources change.
-_FORMAT = 4
+_FORMAT = 5
 
 #: Strings that may name a data file or a memory.
 _NAME = re.compile(r"[A-Za-z0-9][\w-]*[.-][\w.-]*\w")
@@ -379,13 +379,20 @@ def _statements(module: str) -> tuple[_Statement, ...]:
 
 
 def _body(path: Path) -> list[ast.stmt]:
-    """Statements of a source that do something: no docstring, and nothing for type checkers only."""
+    """Statements of a source that do something: no docstring, and nothing for type checkers only. Imports for type
+    checkers count in a module with ``__getattr__``, because it imports the same names when somebody asks for them."""
     try:
         tree = ast.parse(path.read_bytes())
     except (OSError, SyntaxError, ValueError) as error:
         raise ConfigError(f"{path}: can't be read as Python: {error}") from None
     left_out = _docstring(tree)
-    return [node for node in tree.body if node is not left_out and not _for_checkers(node)]
+    inner = [one for node in tree.body for one in (node, *(node.body if isinstance(node, ast.If) else ()))]
+    lazy = any(isinstance(node, _FUNCTION) and node.name == "__getattr__" for node in inner)
+    given = [one for node in tree.body if lazy and _for_checkers(node) for one in ast.iter_child_nodes(node)]
+    return [
+        *(node for node in tree.body if node is not left_out and not _for_checkers(node)),
+        *(one for one in given if isinstance(one, ast.Import | ast.ImportFrom)),
+    ]
 
 
 def _read(node: ast.stmt, package: str) -> list[Any]:

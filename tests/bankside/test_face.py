@@ -3,17 +3,43 @@
 from __future__ import annotations
 
 import json
+import os
+import re
 import subprocess
 import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 
 import bankside as bs
-from bankside import plugin
+from bankside import api, plugin
 from bankside.constraints.core import discovery
 from bankside.shell import cli
+
+ROOT = Path(__file__).resolve().parents[2]
+
+#: A user's file, with the type that a checker sees on a line, or the error that it finds there.
+USER = """\
+import bankside as bs
+
+pu = bs.unit("pam-pu", preset="pam-hbm", lanes=8)
+reveal_type(pu.verilog())  # "str"
+reveal_type(pu.simulate(tokens=512).vectors)  # "int"
+reveal_type(pu.synthesise().area_ge)  # "float"
+system: bs.SystemHandle = bs.system("pam-hbm-only", unit=pu)
+done = system.evaluate(bs.model("llama-3-70b"), context=4096, batch=16)
+reveal_type(done.tpot_ms)  # "float"
+reveal_type(done.breakdown_ms)  # "dict[str, float]"
+reveal_type(system.serve("llama-3-70b", "humaneval").ttft_ms.p99)  # "float"
+reveal_type(bs.memory("hbm3-5.2").channels)  # "int"
+reveal_type(bs.names("unit"))  # "list[str]"
+done.tpot  # "tpot"
+bs.sytem("pam-hbm-only")  # "sytem"
+bs.names("units")  # 'units'
+from bankside.plugin import Unite  # "Unite"
+"""
 
 
 def test_a_changed_unit_reaches_its_system_and_a_missing_record_is_an_exception(tmp_path):
@@ -120,3 +146,70 @@ def test_a_plugin_for_another_version_is_named_and_left_out(tmp_path, monkeypatc
     assert "written for version 2 of the contracts, this is version 1" in capsys.readouterr().err
     with pytest.raises(plugin.ConfigError, match="version 2"):
         plugin.require(2)
+
+
+@pytest.mark.slow
+def test_a_users_checker_sees_types_and_finds_errors(tmp_path):
+    """mypy as a user runs it: strict, with errors of the installed package left out."""
+    (tmp_path / "user.py").write_text(USER)
+    options = ["--strict", "--follow-imports=silent", "--config-file=", f"--cache-dir={ROOT / '.mypy_cache' / 'user'}"]
+    done = subprocess.run(
+        [sys.executable, "-m", "mypy", *options, "user.py"],
+        cwd=tmp_path,
+        env={**os.environ, "MYPYPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    wanted = {number: line.split("# ")[1] for number, line in enumerate(USER.splitlines(), 1) if "# " in line}
+    found = {int(number): text for number, text in re.findall(r"^user.py:(\d+): \w+: (.*)", done.stdout, re.MULTILINE)}
+    assert found.keys() == wanted.keys(), done.stdout
+    assert all(wanted[number] in text for number, text in found.items()), done.stdout
+    assert "Found 4 errors in 1 file" in done.stdout
+
+
+def test_checkers_and_python_see_the_same_names():
+    names = {name for name in api.__all__}
+    given = set(re.findall(r"from \.api import (\w+) as \1$", Path(bs.__file__).read_text(), re.MULTILINE))
+    assert names == given == set(dir(bs)) & names and all(hasattr(bs, name) for name in names)
+    text = Path(plugin.__file__).read_text()
+    assert set(re.findall(r"^    from \S+ import (\w+) as \1$", text, re.MULTILINE)) == plugin._HOME.keys()
+    with pytest.raises(AttributeError, match="'sytem'"):
+        bs.sytem  # noqa: B018
+
+
+def test_names_are_those_that_the_functions_take():
+    for kind in ("memory", "model", "system", "unit", "workload"):
+        names = bs.names(kind)
+        assert len(names) > 5 and getattr(bs, kind)(names[0]) is not None
+    with pytest.raises(bs.ConfigError, match=r"unknown kind 'units'; did you mean 'unit'\?"):
+        bs.names("units")
+
+
+def test_a_unit_shows_how_it_was_chosen():
+    pu = bs.unit("pam-pu", preset="pam-hbm", lanes=8)
+    assert repr(pu) == "unit('pam-pu', 'pam-hbm', lanes=8)" and pu.presets[0] == "pam-hbm" and pu.config.lanes == 8
+
+
+def test_a_memory_of_ones_own_reaches_a_system(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("own.yaml").write_text(
+        "name: own\nbased_on: hbm3-5.2\nsource: a wish\nclock: {period_ps: 700, source: a wish}\n"
+    )
+    system = bs.system("pam-hbm-only", memory=bs.memory("own.yaml"))
+    assert system.changes == {"memory": str(tmp_path / "own.yaml")}
+
+
+def test_results_become_data_frames():
+    pandas = pytest.importorskip("pandas")
+    done = bs.system("gpu-only").evaluate("llama-3-70b", context=4096, batch=16)
+    frame = done.to_frame()
+    assert isinstance(frame, pandas.DataFrame) and len(frame) == 1
+    assert frame["tpot_ms"][0] == done.tpot_ms and frame["breakdown_ms.attention"][0] == done.breakdown_ms["attention"]
+
+
+def test_a_data_frame_without_its_package_is_an_error_with_a_remedy(monkeypatch):
+    done = bs.system("gpu-only").evaluate("llama-3-70b", context=4096, batch=16)
+    for name in ("pandas", "polars"):
+        monkeypatch.setitem(sys.modules, name, None)
+    with pytest.raises(bs.ToolMissing, match="pip install pandas"):
+        done.to_frame()

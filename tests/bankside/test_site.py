@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
@@ -14,6 +15,7 @@ import yaml
 from tools.site import pages
 from tools.site.api import Module, api_navigation, api_pages, modules
 from tools.site.github import links, python_markdown, relink
+from tools.site.notebook import page_of
 from tools.site.rst import docstring, markdown, one_line
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,7 +27,8 @@ pytestmark = pytest.mark.skipif(not CONFIG.is_file(), reason="not a checkout")
 
 
 def existing():
-    return ["README.md", *(path.relative_to(ROOT).as_posix() for path in sorted(DOCS.rglob("*.md")))]
+    pages = [*DOCS.rglob("*.md"), *DOCS.rglob("*.ipynb")]
+    return ["README.md", *(path.relative_to(ROOT).as_posix() for path in sorted(pages))]
 
 
 # ---- Navigation ---------------------------------------------------------------------------------------------------------
@@ -134,6 +137,31 @@ def test_files_that_a_page_links_to():
 )
 def test_markdown_of_github(text, expected):
     assert python_markdown(text) == expected + "\n"
+
+
+def test_page_of_a_notebook():
+    cells = [
+        {"cell_type": "markdown", "source": ["# A\n", "b"]},
+        {
+            "cell_type": "code",
+            "source": ["x"],
+            "outputs": [
+                {"output_type": "stream", "text": ["1\n", "2\n"]},
+                {"output_type": "execute_result", "data": {"text/plain": ["3"]}},
+                {
+                    "output_type": "execute_result",
+                    "data": {"text/plain": "4", "text/html": "<style>a</style>\n<table>\n</table>"},
+                },
+                {"output_type": "display_data", "data": {"text/plain": "5", "image/png": "AAE="}},
+            ],
+        },
+    ]
+    text, pictures = page_of(json.dumps({"cells": cells}), "n")
+    assert text == (
+        "# A\nb\n\n```python\nx\n```\n\n```text\n1\n2\n```\n\n```text\n3\n```\n\n<table></table>\n\n"
+        "![Output of the code above](n-1.png)\n"
+    )
+    assert pictures == {"n-1.png": b"\0\1"}
 
 
 # ---- API ----------------------------------------------------------------------------------------------------------------
@@ -291,6 +319,8 @@ def test_site_builds_without_a_warning(tmp_path, package):
     html = {path.relative_to(site).as_posix(): path.read_text() for path in site.rglob("*.html")}
     for page in existing():
         assert pages.place(page, ROOT).removesuffix(".md") + ".html" in html
+    shown = re.findall(r'<img[^>]*src="([^"]*)', html["notebooks/memory.html"])
+    assert shown and all((site / "notebooks" / name).is_file() for name in shown), "pictures of a notebook"
     for module in package.walk():
         if module.has_page:
             text = html[module.page.removesuffix(".md") + ".html"]

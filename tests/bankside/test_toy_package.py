@@ -1,7 +1,8 @@
-"""A package of someone else adds a unit and a system; nothing here names them."""
+"""The published example of a package of its own adds a unit, a system and a paper; nothing in Bankside names them."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import shutil
@@ -12,15 +13,17 @@ from pathlib import Path
 import jsonschema
 import pytest
 
-HERE = Path(__file__).resolve().parent
-ROOT = HERE.parents[1]
+ROOT = Path(__file__).resolve().parents[2]
+EXAMPLE = ROOT / "examples" / "out_of_tree"
+
+pytestmark = pytest.mark.skipif(not EXAMPLE.is_dir(), reason="not a checkout")
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     """Folder in which pip has installed the package."""
     source = tmp_path_factory.mktemp("toy") / "source"
-    shutil.copytree(HERE.parent / "toy", source, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(EXAMPLE, source, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info", "build"))
     target = tmp_path_factory.mktemp("site")
     subprocess.run(
         [
@@ -43,8 +46,8 @@ def site(tmp_path_factory):
 
 
 @pytest.fixture
-def toy(site, tmp_path):
-    """Run a command where the package is installed: its exit code, standard output, standard error."""
+def python(site, tmp_path):
+    """Run Python where the package is installed: its exit code, standard output, standard error."""
     env = {
         **os.environ,
         "PYTHONPATH": os.pathsep.join((str(site), str(ROOT))),
@@ -52,12 +55,25 @@ def toy(site, tmp_path):
     }
 
     def run(*words):
-        done = subprocess.run(
-            [sys.executable, "-m", "bankside", *words], cwd=tmp_path, env=env, capture_output=True, text=True
-        )
+        done = subprocess.run([sys.executable, *words], cwd=tmp_path, env=env, capture_output=True, text=True)
         return done.returncode, done.stdout, done.stderr
 
     return run
+
+
+@pytest.fixture
+def toy(python):
+    """Run a command of Bankside where the package is installed."""
+    return lambda *words: python("-m", "bankside", *words)
+
+
+def test_it_imports_from_the_public_module_alone():
+    for path in (EXAMPLE / "bankside_toy").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.Import):
+                assert not any(one.name.partition(".")[0] == "bankside" for one in node.names), path
+            if isinstance(node, ast.ImportFrom) and not node.level and node.module.partition(".")[0] == "bankside":
+                assert node.module == "bankside.plugin", path
 
 
 def test_its_unit_is_listed_generated_and_selected(toy, tmp_path):
@@ -152,7 +168,42 @@ def test_its_unit_is_synthesised(toy):
     assert code == 0 and len(json.loads(out)["selections"]) == 2
 
 
+@pytest.mark.slow
+def test_its_own_tests_pass_and_its_paper_is_checked(toy, python):
+    """The tests as its README runs them: through the Python face, with a co-simulation."""
+    code, out, err = python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests"))
+    assert code == 0 and "3 passed" in out, out + err
+    assert toy("sim", "toy-adder", "--numbers", "200")[0] == 0
+    code, out, err = toy("repro", "toy", "--json")
+    assert code == 0, err
+    verdicts = {row["id"]: row["verdict"] for row in json.loads(out)["claims"]}
+    assert verdicts == {"toy-width": "exact", "toy-rate": "within", "toy-power": "not-checkable"}
+
+
+def test_a_package_for_another_version_is_named_and_left_out(site, toy, python):
+    package = site / "bankside_toy" / "__init__.py"
+    before = package.read_text()
+    package.write_text(before.replace("BANKSIDE_CONTRACT = 1", "BANKSIDE_CONTRACT = 2"))
+    reason = "written for version 2 of the contracts, this is version 1\n"
+    try:
+        code, out, err = toy("list")
+        assert code == 0 and "toy" not in out and "pam-pu" in out
+        assert err.count("\n") == err.count(reason) == 2  # the unit and the system; `list` needs no papers
+        code, out, err = toy("gen", "toy-adder")
+        assert code == 2 and "(bankside_toy.contract:UNIT): " + reason in err and "unknown unit 'toy-adder'" in err
+        code, out, err = python(
+            "-c", "import bankside as bs\ntry: bs.system('toy-row')\nexcept bs.ConfigError as e: print(e)"
+        )
+        assert code == 0 and out.startswith("unknown system 'toy-row'") and reason in err
+    finally:
+        package.write_text(before)
+
+
 def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
+    (site / "bankside_toy" / "half.py").write_text(
+        "from bankside.plugin import System\nfrom .system import ToySpec\n\n\n"
+        "class HalfSystem(System):\n    kind, schema = 'half', ToySpec\n"
+    )
     info = next(site.glob("bankside_toy-*.dist-info"))
     points = info / "entry_points.txt"
     before = points.read_text()
@@ -163,7 +214,7 @@ def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
             "lost = bankside_toy.nowhere:UNIT\nother = bankside_toy.contract:ToyConfig",
         ).replace(
             "[bankside.systems]",
-            "[bankside.systems]\nhalf = bankside_toy.system:HalfSystem\ntwin = bankside_toy.system:ToySystem",
+            "[bankside.systems]\nhalf = bankside_toy.half:HalfSystem\ntwin = bankside_toy.system:ToySystem",
         )
     )
     try:
@@ -174,7 +225,7 @@ def test_a_broken_entry_is_named_and_the_rest_works(site, toy):
     package = "of package 'bankside-toy'"
     assert sorted(err.splitlines()) == sorted(
         [
-            f"bankside: skipped system 'half' {package} (bankside_toy.system:HalfSystem): lacks assumptions, "
+            f"bankside: skipped system 'half' {package} (bankside_toy.half:HalfSystem): lacks assumptions, "
             "decode_step, devices, rooms, serving",
             f"bankside: skipped system 'twin' {package} (bankside_toy.system:ToySystem): its kind is 'toy'",
             f"bankside: skipped unit 'pam-pu' {package} (bankside_toy.contract:UNIT): package 'bankside' has a unit of this "

@@ -21,6 +21,7 @@ from pymdownx.slugs import slugify  # noqa: E402
 
 from tools.site.api import api_navigation, api_pages, modules  # noqa: E402
 from tools.site.github import links, python_markdown, relink  # noqa: E402
+from tools.site.notebook import page_of  # noqa: E402
 from tools.site.pages import API, FILES, HOME, navigation, place  # noqa: E402
 
 #: Letters of a cell of a table, and of its heading, above which it holds a sentence.
@@ -33,14 +34,22 @@ def on_config(config: Any) -> None:
 
 def on_files(files: Files, config: Any) -> None:
     """Adds the pages that are not in ``docs/`` and makes the navigation of all."""
-    pages = [HOME, *(f"docs/{file.src_uri}" for file in files.documentation_pages())]
-    moved = {page: there for page in pages if (there := place(page, ROOT)) and page != f"docs/{there}"}
+    notebooks = {path.relative_to(ROOT).as_posix(): path for path in sorted((ROOT / "docs").rglob("*.ipynb"))}
+    pages = [HOME, *(f"docs/{file.src_uri}" for file in files.documentation_pages()), *notebooks]
+    texts = {page: (ROOT / page).read_text() for page in pages if page not in notebooks}
+    for page, path in notebooks.items():
+        texts[page], pictures = page_of(path.read_text(), path.stem)
+        there = str(place(page, ROOT))
+        files.append(File.generated(config, there, content=texts[page]))
+        for name, content in pictures.items():
+            files.append(File.generated(config, str(Path(there).with_name(name)), content=content))
+    moved = {page: there for page in [HOME, "docs/index.md"] if (there := place(page, ROOT))}
     for page in moved:
         if file := files.get_file_from_path(page.removeprefix("docs/")):
             files.remove(file)
     for page, there in moved.items():
         files.append(File.generated(config, there, abs_src_path=str(ROOT / page)))
-    for path in sorted({path for page in pages for path in links((ROOT / page).read_text(), page)}):
+    for path in sorted({path for page in pages for path in links(texts[page], page)}):
         there = place(path, ROOT)
         if there and there.startswith(f"{FILES}/") and (ROOT / path).is_file():
             files.append(File.generated(config, there, content=_listing(path)))
@@ -56,7 +65,8 @@ def on_files(files: Files, config: Any) -> None:
 def on_page_markdown(markdown: str, page: Any, **_: Any) -> str | None:
     if page.file.src_uri.startswith((f"{API}/", f"{FILES}/")):
         return None
-    path = Path(page.file.abs_src_path).relative_to(ROOT).as_posix()
+    source = page.file.abs_src_path  # None for a notebook
+    path = Path(source).relative_to(ROOT).as_posix() if source else f"docs/{page.file.src_uri.replace('.md', '.ipynb')}"
     return python_markdown(relink(markdown, path, partial(place, root=ROOT)))
 
 

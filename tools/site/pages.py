@@ -43,6 +43,12 @@ SECTIONS = {
         "docs/serving.md": "Serving",
         "docs/workloads.md": "Workloads",
     },
+    "Python": {
+        "docs/python.md": "Python",
+        "docs/notebooks/unit.ipynb": "A unit in a server",
+        "docs/notebooks/memory.ipynb": "A memory of one's own",
+        "docs/notebooks/serving.ipynb": "A log of requests",
+    },
     "Units": {
         "docs/pam/pu.md": "pam-pu",
         "docs/pam/ru.md": "pam-ru",
@@ -113,7 +119,7 @@ def place(path: str, root: Path) -> str | None:
     if path in _RENAMED:
         return _RENAMED[path]
     if path.startswith("docs/"):
-        return path.removeprefix("docs/")
+        return path.removeprefix("docs/").replace(".ipynb", ".md")
     file = root / path
     return f"{FILES}/{path}.md" if not file.exists() or _is_text(file) else None
 

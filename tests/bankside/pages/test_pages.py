@@ -469,7 +469,6 @@ def test_page_of_a_calibration(tmp_path, capsys):
         "rounds": 4,
         "file": None,
     }
-    assert isinstance(result_of(ENVELOPE | ratios), Calibrate)
     page = sound(page_of(ENVELOPE | ratios))
     assert "not equal" in page.words and {"HBM", "DDR", "40.25"} <= set(page.cells)
 

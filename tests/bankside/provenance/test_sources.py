@@ -313,6 +313,22 @@ def test_files_that_are_gone_are_not_kept(package):
     assert "late.py" not in kept() and {"unit.py", "shared.py"} <= kept()
 
 
+def test_names_that_a_module_imports_when_they_are_asked_for_are_followed(package):
+    """A plug-in's bench imports :mod:`bankside.plugin`; its digest covers what stands behind."""
+    (package / "face.py").write_text(
+        "from typing import TYPE_CHECKING\n\nif TYPE_CHECKING:\n    from .shared import add as add\n\n\n"
+        "def __getattr__(name):\n    from . import shared\n\n    return getattr(shared, name)\n"
+    )
+    (package / "user.py").write_text("from .face import add\n\n\ndef use(x):\n    return add(x, 1)\n")
+    assert sources.definitions(["toy_sources.user:use"]) == {
+        "toy_sources.user": {"use"},
+        "toy_sources.shared": {"add", "_least", "LEAST"},
+    }
+    (package / "user.py").write_text("from bankside.plugin import Campaign\n\nuse = Campaign\n")
+    forget()
+    assert "Campaign" in sources.definitions(["toy_sources.user:use"])["bankside.cosim.bench.campaign"]
+
+
 @pytest.mark.parametrize("root", ["toy_sources:Nothing", "no_such_package:Unit", "toy_sources.none"])
 def test_a_root_without_source_is_an_error(root, package):
     with pytest.raises(ConfigError, match="no source that defines it"):

@@ -7,8 +7,7 @@ from typing import Any
 
 from pydantic import Field as Key
 
-from bankside.constraints.core.contract import Field, Layout, Port, Row, SimResult, Unit, Workload, verdict_text
-from bankside.constraints.core.document import Strict
+from bankside.plugin import Field, Layout, Port, Row, SimResult, Strict, Unit, Workload, verdict_text
 
 
 class ToyConfig(Strict):
@@ -60,6 +59,6 @@ UNIT = Unit(
     bench="bankside_toy.bench:bench",
     workload=ToyWorkload,
     result=ToyResult,
-    page="docs/toy.md",
+    page="README.md",
     published=(),
 )

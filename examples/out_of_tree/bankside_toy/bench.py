@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bankside.cosim.bench.campaign import Campaign, Stimulus, layouts, play_stimulus
-from bankside.cosim.bench.streams import Items
+from bankside.plugin import Campaign, Items, Stimulus, layouts, play_stimulus
 
 from .contract import ToyResult
 

@@ -3,7 +3,7 @@
 from amaranth import Module, Signal
 from amaranth.lib import wiring
 
-from bankside.gen.blocks.ports import members
+from bankside.plugin import members
 
 
 class ToyAdder(wiring.Component):

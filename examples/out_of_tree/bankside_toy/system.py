@@ -6,19 +6,21 @@ from pathlib import Path
 
 import numpy as np
 
-from bankside.constraints.core.document import Strict
-from bankside.constraints.core.result import Part, key
-from bankside.models.llm.roles import EnergyRole, Role
-from bankside.models.systems import (
+from bankside.plugin import (
     Assumption,
     Details,
+    EnergyRole,
     MeasuredUnit,
     MissingRecord,
     Option,
+    Part,
+    Role,
     Room,
     Served,
     StepCost,
+    Strict,
     System,
+    key,
 )
 
 from .contract import UNIT, ToyResult
@@ -84,12 +86,6 @@ class ToySystem(System):
 
     def assumptions(self):
         return {"adding": Assumption("a step adds a fixed number of numbers", self.description.spec.numbers)}
-
-
-class HalfSystem(System):
-    """One that is not finished."""
-
-    kind, schema = "half", ToySpec
 
 
 class ToyServed(Served):

@@ -1,1 +1,0 @@
-"""A unit and a system that are not of Bankside."""
