@@ -23,7 +23,7 @@ from .options import json_argument, selection_arguments
 __all__ = ["command_tables"]
 
 #: Keys whose parts have tables of their own.
-CLOSED = {"Sim": ("runs",), "Demo": ("crossover", "sim", "synth")}
+CLOSED = {"Sim": ("runs",), "Demo": ("crossover", "evaluations", "by_rule", "sweeps", "sim", "synth")}
 
 #: Commands with a unit and its configuration.
 SELECTING = ("gen", "sim", "synth", "time")
