@@ -6,24 +6,14 @@ import json
 import os
 import time
 
-import jsonschema
 import pytest
 from hypothesis import settings
 
-from bankside.constraints.aim import hub as pim_hub
-from bankside.constraints.cent import cxl_port as cent_cxl_port
-from bankside.constraints.cent import pnm as cent_pnm
-from bankside.constraints.cent import riscv as cent_riscv
 from bankside.constraints.core.records import Measurement, Record
-from bankside.constraints.inf2 import accelerator as inf2_accelerator
-from bankside.constraints.inf2 import gemv as inf2_gemv
-from bankside.constraints.lolpim import dispatcher as dpa_dispatcher
-from bankside.constraints.pam import pu as pam_pu
+from bankside.constraints.core.registry import UNITS
 from bankside.cosim.bench.build import LEVEL
 from bankside.evidence.records import RecordFolder, completed, made_from
 from bankside.provenance import envelope
-from bankside.results.schemas import schema_of
-from tests.made_up import SIM, SYNTHESIS
 
 pytest_plugins = ("tests.costs", "tests.worker_end")
 
@@ -44,6 +34,10 @@ def results_satisfy_their_schema():
     plain, validators = envelope.enveloped, {}
 
     def checked(result, command):
+        import jsonschema
+
+        from bankside.results.schemas import schema_of
+
         document = json.loads(json.dumps(plain(result, command), allow_nan=False))
         if command not in validators:
             schema = schema_of(command)
@@ -65,7 +59,9 @@ os.environ.setdefault(LEVEL, "0")
 
 
 def pu_record(kind="sim", results=None, preset="pam-hbm", **workload):
-    measurement = completed(Measurement.of(kind, "pam-pu", pam_pu.PRESETS[preset], preset=preset, **workload))
+    from tests.made_up import SIM, SYNTHESIS
+
+    measurement = completed(Measurement.of(kind, "pam-pu", UNITS["pam-pu"].presets[preset], preset=preset, **workload))
     given = {**(SIM["pam-pu"] if kind == "sim" else SYNTHESIS), **(results or {})}
     return Record.of(
         measurement,
@@ -83,6 +79,8 @@ def _pu_record():
 
 
 def _record(unit, preset, config):
+    from tests.made_up import SIM
+
     measurement = completed(Measurement.of("sim", unit, config, preset=preset))
     return Record.of(measurement, made_from=made_from(measurement), verilog="", results=SIM[unit], tools={})
 
@@ -107,9 +105,9 @@ def module_records(tmp_path_factory):
     """A folder with a measurement of every preset of the hub and of the dispatcher, and of INF2's accelerator."""
     folder = RecordFolder(tmp_path_factory.mktemp("module-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
     for unit, presets in (
-        ("pim-hub", pim_hub.PRESETS),
-        ("dpa-dispatcher", dpa_dispatcher.PRESETS),
-        ("inf2-accelerator", {"inf2": inf2_accelerator.PRESETS["inf2"]}),
+        ("pim-hub", UNITS["pim-hub"].presets),
+        ("dpa-dispatcher", UNITS["dpa-dispatcher"].presets),
+        ("inf2-accelerator", {"inf2": UNITS["inf2-accelerator"].presets["inf2"]}),
     ):
         for preset, config in presets.items():
             folder.write(_record(unit, preset, config))
@@ -120,10 +118,12 @@ def module_records(tmp_path_factory):
 def inf2_records(tmp_path_factory):
     """A folder with measurements of INF2's accelerator, also on an FPGA, and of its GEMV engine."""
     folder = RecordFolder(tmp_path_factory.mktemp("inf2-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    for unit in (inf2_accelerator.UNIT, inf2_gemv.UNIT):
+    for unit in (UNITS["inf2-accelerator"], UNITS["inf2-gemv"]):
         folder.write(_record(unit.name, "inf2", unit.presets["inf2"]))
     fpga = completed(
-        Measurement.of("synth", "inf2-accelerator", inf2_accelerator.PRESETS["inf2"], preset="inf2", fpga="xcup")
+        Measurement.of(
+            "synth", "inf2-accelerator", UNITS["inf2-accelerator"].presets["inf2"], preset="inf2", fpga="xcup"
+        )
     )
     counts = {
         "lut": 200_000,
@@ -155,6 +155,6 @@ def inf2_records(tmp_path_factory):
 def cent_records(tmp_path_factory):
     """A folder with a measurement of every unit of CENT on which its clocks rest."""
     folder = RecordFolder(tmp_path_factory.mktemp("cent-records"), shipped=tmp_path_factory.mktemp("none-shipped"))
-    for one in (cent_pnm.UNIT, cent_riscv.UNIT, cent_cxl_port.UNIT):
+    for one in (UNITS["cent-pnm"], UNITS["cent-riscv"], UNITS["cent-cxl-port"]):
         folder.write(_record(one.name, "cent", one.presets["cent"]))
     return folder
