@@ -47,8 +47,8 @@ KINDS: Mapping[type[Part], Callable[[Any], Page]] = {
 
 
 def page_of(document: Mapping[str, Any], records: str | None = None, result: Any = None) -> str:
-    """The page for a command's output with ``--json``, as text; ``records``: the folder of its measurement records;
-    ``result``: the typed result, if it is at hand.
+    """The page for a command's output with ``--json``, as text. ``records`` is the folder of its measurement records,
+    ``result`` the typed result, if it is at hand.
 
     The page loads nothing, holds no date, and is the same for the same result and version of Matplotlib.
     """

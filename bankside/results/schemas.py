@@ -125,18 +125,19 @@ def _printed(kind: type[BaseModel]) -> type[BaseModel]:
     return made
 
 
-def _adapter(command: str) -> TypeAdapter[Any]:
+def _adapter(command: str, *, units: bool) -> TypeAdapter[Any]:
+    """All results of a command. With ``units``, co-simulation has a class for each unit."""
     results = COMMANDS[command]
     if command == "eval":
         results = (*dict.fromkeys(eval_of(kind) for kind in kinds().values()), *results[1:])
-    found: list[Any] = [_printed(kind) for kind in results if kind is not Sim]
-    found = [*map(_sim, UNITS), *found] if command == "sim" else found
-    return TypeAdapter(reduce(or_, found))
+    split = units and command == "sim"
+    found: list[Any] = [_printed(kind) for kind in results if not (split and kind is Sim)]
+    return TypeAdapter(reduce(or_, [*(map(_sim, UNITS) if split else ()), *found]))
 
 
 def result_of(document: Mapping[str, Any]) -> Any:
     """The typed result of a command, from its output with ``--json``."""
-    return _adapter(document["command"]).validate_python(document)
+    return _adapter(document["command"], units=False).validate_python(document)
 
 
 def schema_of(command: str) -> dict[str, Any]:
@@ -149,7 +150,9 @@ def schema_of(command: str) -> dict[str, Any]:
     """
     if command not in COMMANDS:
         raise ConfigError(nearest("command with --json", command, COMMANDS))
-    schema = {key: value for key, value in _adapter(command).json_schema(by_alias=True).items() if key != "title"}
+    schema = {
+        key: value for key, value in _adapter(command, units=True).json_schema(by_alias=True).items() if key != "title"
+    }
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": f"bankside {command} --json, schema {SCHEMA}",

@@ -131,7 +131,7 @@ class Eval(Noted):
         return self._figures(self.own)
 
     def to_json(self) -> dict[str, Any]:
-        """Plain data for JSON: keys of the study stand around those of the system."""
+        """Plain data for JSON: keys of the study stand around keys of the system."""
         found = super().to_json()
         behind: dict[str, Any] = {
             name: found.pop(name) for name in ("splits", "timeline", "instances", "tools") if name in found

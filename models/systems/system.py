@@ -229,8 +229,8 @@ class System(ABC):
     options : tuple of :class:`Option`
         Options of ``bankside eval`` for keys of the kind's file.
     result : :class:`type` of a :class:`Part`, or None
-        The kind's own keys in the result of ``eval``, those of :attr:`Details.more` among them. Its own ``attention`` and
-        ``unit`` stand in place of those of all systems. A method ``text_lines`` gives their lines for people.
+        The kind's own keys in the result of ``eval``, with the keys of :attr:`Details.more`. ``attention`` and ``unit`` of
+        this class replace the keys that all systems have. A method ``text_lines`` gives their lines for people.
     default_model : :class:`str` or None
         Model of the published system, which ``bankside eval`` takes if the user names none.
     part_gb : :class:`int` or None

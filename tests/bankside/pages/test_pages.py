@@ -704,7 +704,7 @@ def test_assumptions_common_to_all_are_told_once(data):
 
 
 def test_written_whole_or_not_at_all(tmp_path):
-    path, data = tmp_path / "new" / "index.html", {"command": "repro", "papers": []}
+    path, data = tmp_path / "new" / "index.html", ENVELOPE | {"command": "repro", "papers": []}
     write_page(path, data)
     assert path.read_text() == page_of(data)
     assert [p.name for p in path.parent.iterdir()] == ["index.html"]

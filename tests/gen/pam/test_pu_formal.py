@@ -394,7 +394,7 @@ def check_reached(result):
             "PamPu: the tile of an occupied bank is in exactly one stage",
         ),
         (
-            "out.p.kind.eq(Kind.MAXIMUM)",
+            "out.p.kind.eq(content.MAXIMUM)",
             "out.p.kind.eq(Kind.SUM)",
             "a partial result is a maximum, a sum, and outputs up to the last",
         ),
