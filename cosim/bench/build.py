@@ -493,21 +493,29 @@ def _sweep(home: Path) -> None:
                 shutil.rmtree(folder, ignore_errors=True)
 
 
-#: Objects that models share.
-_SHARED = r"verilat(?:ed\w*|or)"
+#: Objects that models share: of Verilator's run-time library, and of cocotb's main program.
+_LIBRARY, _MAIN = r"verilated\w*", "verilator"
 
 
 @contextlib.contextmanager
 def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator[None]:
     """Share the objects of Verilator's run-time library and cocotb's main program. They are most of the compiler's
-    work, and the same in every model; cocotb's main program is the same in every model with this header. They are kept
+    work. The library is the same in every model, cocotb's main program in every model with this header. They are kept
     under the hash of the commands that compile them (lines of ``make -n``). They are put into the build folder before
     make runs."""
-    lines = sorted(line for line in plan.splitlines() if re.search(rf" -c -o {_SHARED}\.o ", line))
-    header = (obj / "Vtop.h").read_text() if any("-o verilator.o " in line for line in lines) else ""
-    tools = tool_versions().values()
-    key = hashlib.sha256("\0".join([*lines, compiler, header, *tools]).encode()).hexdigest()[:24]
-    kept = home / f"runtime-{key}"
+    with contextlib.ExitStack() as stack:
+        for names in (_LIBRARY, _MAIN):
+            lines = sorted(line for line in plan.splitlines() if re.search(rf" -c -o {names}\.o ", line))
+            header = (obj / "Vtop.h").read_text() if names == _MAIN else ""
+            if lines:
+                stack.enter_context(_shared(obj, names, [*lines, compiler, header, *tool_versions().values()], home))
+        yield
+
+
+@contextlib.contextmanager
+def _shared(obj: Path, names: str, identity: list[str], home: Path) -> Iterator[None]:
+    """Objects whose names match, kept under the hash of their identity."""
+    kept = home / f"runtime-{hashlib.sha256(chr(0).join(identity).encode()).hexdigest()[:24]}"
     found = kept.is_dir()
     if found:
         os.utime(kept)
@@ -519,7 +527,7 @@ def _shared_objects(obj: Path, plan: str, home: Path, compiler: str) -> Iterator
             ready = Path(name) / "ready"
             ready.mkdir()
             for path in obj.iterdir():
-                if re.fullmatch(rf"{_SHARED}\.o", path.name):
+                if re.fullmatch(rf"{names}\.o", path.name):
                     shutil.copy(path, ready)
             with contextlib.suppress(OSError):  # another run was first
                 os.rename(ready, kept)
