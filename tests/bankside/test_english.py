@@ -34,6 +34,7 @@ def test_all_files_are_looked_at():
     assert len(names) > 250
 
 
+@pytest.mark.essential
 @pytest.mark.parametrize("folder", ["README.md", "docs", *FOLDERS])
 def test_sentences(folder):
     looked_at = [path for path in FILES if path.relative_to(ROOT).parts[0] == folder and path not in KEPT]

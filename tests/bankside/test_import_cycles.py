@@ -68,6 +68,7 @@ def graph() -> Graph:
     return imports(ROOT)
 
 
+@pytest.mark.essential
 def test_no_circle_of_imports(graph):
     assert len(graph) > 200 and "bankside.models.systems.system" in graph["bankside.models.systems"]
     assert not circles(graph), "; ".join(" - ".join(circle) for circle in circles(graph))
