@@ -103,8 +103,7 @@ class UnitHandle:
         """Synthesise the unit with a cell library, and keep the record."""
         from .evidence.measure import synthesise
 
-        chosen = {"library": library, "effort": effort, "records": records}
-        return _noted("synth", lambda: synthesise(self.selection, **chosen))  # type: ignore[arg-type]
+        return _noted("synth", lambda: synthesise(self.selection, library=library, effort=effort, records=records))
 
 
 @dataclass(frozen=True)
@@ -136,7 +135,7 @@ class SystemHandle:
 
         load = {"context": context, "batch": batch, "output_tokens": output_tokens, "measure": measure}
         asked: Any = {**load, "records": records, "changes": self.changes, **options}
-        return _noted("eval", lambda: evaluate(self.name, model, **asked))  # type: ignore[arg-type]
+        return _noted("eval", lambda: evaluate(self.name, model, **asked))
 
     def serve(self, model: str | os.PathLike[str] | ModelShape, workload: str, **options: Any) -> Serve:
         """Serve requests of a named workload or of a log file. ``options`` go to

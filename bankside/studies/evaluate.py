@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -180,7 +181,7 @@ def fastest(
 
 def evaluate(
     system: str,
-    model: str,
+    model: str | os.PathLike[str] | ModelShape,
     *,
     context: int = 4096,
     batch: int | None = None,
