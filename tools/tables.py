@@ -6,7 +6,7 @@ Usage::
     .venv/bin/python tools/tables.py cycles errors   only these tables
     .venv/bin/python tools/tables.py contract        tables of contracts and commands, and the block diagrams
     .venv/bin/python tools/tables.py --print cycles  on standard output instead
-    .venv/bin/python tools/tables.py --calibrate ratios   first finds constraints/pam_ratios.yaml anew
+    .venv/bin/python tools/tables.py --calibrate ratios   first finds constraints/pam/ratios.yaml anew
 
 A table stands in a page between its comment and ``<!-- end -->``. Its comment holds its name and what fills it::
 

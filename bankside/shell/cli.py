@@ -8,6 +8,7 @@ configuration, 3 a tool is missing, 130 interrupted.
 from __future__ import annotations
 
 import argparse
+import gc
 import io
 import os
 import signal
@@ -121,6 +122,7 @@ def _terminate(number: int, frame: Any) -> NoReturn:
 
 def entry() -> None:
     """Console script: a termination signal cleans up as Ctrl-C does."""
+    gc.set_threshold(200_000)  # a command ends soon, and nearly all objects that it makes live until then
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:  # nohup
             signal.signal(number, _terminate)

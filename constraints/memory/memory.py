@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 import math
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Literal
 
@@ -209,9 +212,12 @@ class Refresh:
     postpone: int
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Memory:
     """A memory with all expressions resolved to cycles. Make one with :func:`load_memory`.
+
+    Memories are equal, and have the same hash, if their :attr:`content` is equal. So caches share what was computed for
+    equal memories, whichever files they came from.
 
     Attributes
     ----------
@@ -250,6 +256,27 @@ class Memory:
     mode_switch: str | None = None
     quirks: str | None = None
     variants: dict[str, Memory] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def content(self) -> str:
+        """SHA-256 of all values, with the variants. The file, its lines and the order of parameters do not count."""
+
+        def plain(part: Any) -> Any:
+            if isinstance(part, Memory):
+                return part.content
+            if isinstance(part, frozenset):
+                return sorted(part)
+            return {name: value for name, value in vars(part).items() if name not in ("file", "line")}
+
+        values = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "file"}
+        values["parameters"] = sorted(self.parameters.items())
+        return hashlib.sha256(json.dumps(values, default=plain).encode()).hexdigest()
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Memory) and other.content == self.content)
+
+    def __hash__(self) -> int:
+        return hash(self.content)
 
     @property
     def banks(self) -> int:

@@ -1,4 +1,4 @@
-"""The reference for PAM's interface: a CPU that copies KV tokens between tiers. Data in ``pam_cpu_path.yaml``."""
+"""The reference for PAM's interface: a CPU that copies KV tokens between tiers. Data in ``cpu_path.yaml``."""
 
 from __future__ import annotations
 
@@ -38,4 +38,4 @@ class CpuPath(Strict):
 @kept
 def cpu_path() -> CpuPath:
     """The assumptions that come with the package."""
-    return load(Path(__file__).with_name("pam_cpu_path.yaml"), CpuPath, "a table of assumptions")
+    return load(Path(__file__).with_name("cpu_path.yaml"), CpuPath, "a table of assumptions")

@@ -63,7 +63,7 @@ _HERE = Path(__file__).parent
 NODES = _HERE / "nodes.yaml"
 
 #: Calibrated ratios of importance between tiers (``bankside calibrate pam``).
-RATIOS = _HERE.parent / "pam_ratios.yaml"
+RATIOS = _HERE.parent / "pam" / "ratios.yaml"
 
 #: Localities of activations by name, fitted to traces.
 LOCALITIES = _HERE.parent / "pam" / "localities.yaml"

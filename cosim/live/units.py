@@ -21,7 +21,6 @@ from ...models.aim.channel import ChannelModel
 from ...models.aim.program import gemv as channel_program
 from ...models.inf2.gemv import gemv
 from ...models.lolpim.head import ROWS
-from ...models.lolpim.host import map_rows, set_size, set_tokens
 from ...models.pam.ru import Partial, Reduced
 from ..aim.channel import stimulus as channel_stimulus
 from ..aim.module import Rig
@@ -365,26 +364,6 @@ class LiveSession(Session):
         for log in logs:
             log.clear()
         self.begin()
-
-    def new_token(self, slot: int, key: np.ndarray, value: np.ndarray) -> None:
-        """Add a token to a request, whose keys and values the module stores."""
-        config = self.config.dispatcher
-        self.keys[slot] = np.concatenate([self.keys[slot], key[None]])
-        self.values[slot] = np.concatenate([self.values[slot], value[None]])
-        tokens = len(self.keys[slot])
-        new = self._grow(slot, tokens)
-        if new:
-            self._write(*map_rows(config, slot * self._entries + self._mapped[slot], new))
-            self._mapped[slot] += len(new)
-            self._write(set_size(config, slot, self._mapped[slot]))
-        self._write(set_tokens(config, slot, tokens))
-        self._send(np.concatenate([key, value]))
-        self._run(1 + self.head.place_key(tokens - 1)[0], slot)
-
-    def ask(self, slot: int, query: np.ndarray) -> None:
-        """Attention of a query over a request's tokens."""
-        self._send(query)
-        self._run(len(self._programs) - 1, slot)
 
 
 class LiveLolPim(Played):

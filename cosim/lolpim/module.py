@@ -201,10 +201,9 @@ class Session:
         self._mapped[slot] = len(rows)
         self._write(*set_request(config, slot, name, len(keys), slot * self._entries, rows))
 
-    def decode(self, slot: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, kind: str = "normal") -> None:
-        """Decode one more token of a request, and its attention. The host maps rows for the token and adds it while the
-        run before goes on."""
-        head, config, model = self.head, self.config.dispatcher, self.model
+    def new_token(self, slot: int, key: np.ndarray, value: np.ndarray) -> None:
+        """Add a token to a request. The host maps rows for it while the run before goes on. The module stores it."""
+        config = self.config.dispatcher
         self.keys[slot] = np.concatenate([self.keys[slot], key[None]])
         self.values[slot] = np.concatenate([self.values[slot], value[None]])
         tokens = len(self.keys[slot])
@@ -215,17 +214,26 @@ class Session:
             self._write(set_size(config, slot, self._mapped[slot]))
         self._write(set_tokens(config, slot, tokens))
         self._send(np.concatenate([key, value]))
-        self._run(1 + head.place_key(tokens - 1)[0], slot)
-        first, given = len(model.dispatcher.issued), len(model.given)
+        self._run(1 + self.head.place_key(tokens - 1)[0], slot)
+
+    def ask(self, slot: int, query: np.ndarray) -> None:
+        """Attention of a query over a request's tokens."""
         self._send(query)
         self._run(len(self._programs) - 1, slot)
+
+    def decode(self, slot: int, query: np.ndarray, key: np.ndarray, value: np.ndarray, kind: str = "normal") -> None:
+        """Decode one more token of a request, and its attention."""
+        model = self.model
+        self.new_token(slot, key, value)
+        first, given = len(model.dispatcher.issued), len(model.given)
+        self.ask(slot, query)
         k, v, q = (to_float64(x, self.fmt) for x in (self.keys[slot], self.values[slot], query))
         scores = k @ q
         p = np.exp(scores - scores.max())
         self.decoded.append(
             Decoded(
                 slot,
-                tokens,
+                len(k),
                 kind,
                 slice(first, len(model.dispatcher.issued)),
                 slice(given, len(model.given)),

@@ -1,6 +1,7 @@
 """Registers in banks, with arbitration between the engines that use them."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -154,8 +155,8 @@ class RegisterFile(wiring.Component):
 
         # ---- Grants, in order of priority ----------------------------------------------------------------------------
         # Each access is (whether it takes place, its banks, and of a write its words and elements), by port.
-        writes = [[] for _ in range(self.ports)]
-        reads = [[] for _ in range(self.ports)]
+        writes: Any = [[] for _ in range(self.ports)]
+        reads: Any = [[] for _ in range(self.ports)]
         written, taken = Const(0, banks), Const(0, banks)
         for n, stages in ends.items():
             due, access = stages[-1]
@@ -172,7 +173,7 @@ class RegisterFile(wiring.Component):
             written = written | access.mask & face.write_grant.replicate(banks)
         if single:
             taken = written
-        now = []  # promises of this clock
+        now: Any = []  # promises of this clock
         for n, client in enumerate(self.clients):
             face, port = faces[n], reads[self._port(n)]
             lanes = face.lanes if client.width > 1 else None

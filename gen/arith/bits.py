@@ -3,6 +3,8 @@
 Arrival times control all of them. Their unit is a gate delay (about a NAND of two inputs). They only rank alternatives.
 """
 
+from typing import Any
+
 from amaranth import *
 
 __all__ = [
@@ -40,7 +42,7 @@ def partial_products(m, a, b, *, arrivals=None, name="product"):
     ``arrivals``: arrival times of the bits of ``a`` and of ``b``, as two lists; 0 if not given.
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
-    columns = [[] for _ in range(len(a) + len(b))]
+    columns: Any = [[] for _ in range(len(a) + len(b))]
     for i in range(len(a)):
         for j in range(len(b)):
             bit = wire(m, a[i] & b[j], f"{name}_{i}_{j}")
@@ -56,7 +58,7 @@ def booth_products(m, a, b, *, total=None, arrivals=None, name="product"):
     """
     times_a, times_b = arrivals or ([0] * len(a), [0] * len(b))
     width, total = len(a), len(a) + len(b) if total is None else total
-    columns = [[] for _ in range(total)]
+    columns: Any = [[] for _ in range(total)]
     constant = 0
     digit = [Const(0, 1), *b, Const(0, 1), Const(0, 1)]
     digit_times = [0, *times_b, 0, 0]
@@ -164,8 +166,9 @@ def compress(p, columns, *, name="tree", step=None, cut_from=0.0):
     """
     if p.fabric == "xilinx":
         return columns if all(len(column) < 2 for column in columns) else _chained(p, columns, name, step)
+    times: Any
     adders, values, times = [], {}, []
-    work = []
+    work: Any = []
     for column in columns:
         work.append([])
         for bit, arrival in column:

@@ -1,6 +1,7 @@
 """Division: unrolled into a pipeline, or iterative with a few rows of gates that give some quotient bits per cycle."""
 
 from operator import index
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import stream, wiring
@@ -71,7 +72,7 @@ def divide(p, a, b, *, fmt, flush_to_zero=False):
     p.cut(row)
 
     # Each further row gives one bit: fraction bits and the guard bit.
-    digits = []
+    digits: Any = []
     for number in range(size):
         rest, fits = difference(p.module, Cat(Const(0, 1), p.remainder), Cat(p.divisor, Const(0, 1)), f"row_{number}")
         p[f"digit_{number}"] = fits
@@ -196,6 +197,7 @@ class IterativeDivider(wiring.Component):
         m.d.comb += self.o.valid.eq(done)
         m.d.comb += self.i.ready.eq(~busy | (done & self.o.ready))
 
+        digits: Any
         rest, digits = remainder, []
         for _ in range(self._bits):
             less, fits = difference(m, rest, Cat(divisor, Const(0, 1)))

@@ -5,6 +5,7 @@
 """
 
 import operator as operators
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import data, stream, wiring
@@ -499,7 +500,7 @@ def _multiply(p, lanes, counted, beside=None):
         p.parallel("lane", len(lanes), multiply)
 
     def negatives(p):
-        columns = [[] for _ in range(len(counted).bit_length())]
+        columns: Any = [[] for _ in range(len(counted).bit_length())]
         columns[0] = [(part.sign, 0) for part in counted]
         p.negatives = _sum(p, columns, "negatives", cut=0)
 
@@ -640,13 +641,13 @@ def _columns(p, parts, terms, geometry):
     for part, (magnitude, _) in zip(parts, terms, strict=True):
         part.term = magnitude ^ part.sign.replicate(len(magnitude))
     p.cut(16)
-    columns = [[] for _ in range(geometry.width)]
+    columns: Any = [[] for _ in range(geometry.width)]
     for part, (_, weight) in zip(parts, terms, strict=True):
         for k, bit in enumerate(part.term):
             columns[weight + k].append((bit, 0))
     # A negative term of n bits is its complement, plus one, minus 2**n. Terms at the same place share these
     # corrections: the number of negative terms is added below and subtracted above.
-    groups = {}
+    groups: Any = {}
     for part, (magnitude, weight) in zip(parts, terms, strict=True):
         groups.setdefault((weight, weight + len(magnitude)), []).append(part)
     constant = 0

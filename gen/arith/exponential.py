@@ -1,5 +1,7 @@
 """Exponentials: of any number, and of a score minus the largest one (softmax)."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -91,7 +93,7 @@ def exponential(p, a, *, fmt, variant="faithful", order=10, range_reduced=False,
     p.exponent = exponent
 
     # Multiply the significand by log2 e.
-    columns = [[] for _ in range(tables.product_width)]
+    columns: Any = [[] for _ in range(tables.product_width)]
     place = 0
     for n, (length, table) in enumerate(zip(tables.chunks, tables.multiples, strict=True)):
         (multiple,) = _look_up(m, fraction[place : place + length], [table], f"multiple_{n}")
@@ -160,7 +162,7 @@ def _power(p, word, tables):
     p.start, p.slope = _look_up(m, word[rest:], [starts, slopes], "chord")
     p.word_here = word
     p.cut(chords.index_bits + 2)
-    columns = [[] for _ in range(size)]
+    columns: Any = [[] for _ in range(size)]
     _put(columns, p.word_here, size - chords.fraction_bits, 0)
     _put(columns, p.start, 0, 0)
     low = p.word_here[rest - chords.factor_bits : rest]

@@ -1,6 +1,7 @@
 """Fused multiply-add: a product and a number, added exactly and rounded once."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
 from amaranth.lib import data
@@ -336,6 +337,7 @@ def _shift_addend(p, window):
         step += 1
     p.cut(2 * ((step - 1) % 3 + 1))
     word, high = p.shifted, p.distance[step:]
+    places: Any
     places, lost = [[] for _ in range(window.width)], []
     choices = min(-(-window.width >> step), 1 << len(high))
     for choice in range(choices):

@@ -1,5 +1,7 @@
 """Natural logarithm: a multiple of ln 2, plus the distance from 1 times a quotient from a table."""
 
+from typing import Any
+
 from amaranth import *
 
 from ...constraints.arith.elementary import logarithm_tables
@@ -101,7 +103,7 @@ def logarithm(p, a, *, fmt, flush_to_zero=False):
     # subtracted, the multiple is inverted, and the sum is inverted back.
     top = whole + size
     away = p.below & ~p.near
-    columns = [[] for _ in range(top)]
+    columns: Any = [[] for _ in range(top)]
     for bit in range(f):
         place = bit - f - tables.quotient_bits + size
         for k in range(max(-place, 0), tables.quotient_bits - 1):

@@ -4,6 +4,7 @@ import functools
 import inspect
 import itertools
 from collections import Counter
+from typing import Any
 
 from amaranth import *
 
@@ -166,7 +167,7 @@ class _Place:
         self.m, self._registers, self._enables, self.fabric = m, registers, enables, fabric
         self.cuts = self.stage = 0
         self.levels = []  # gate delays before every cut
-        self.bits = Counter()  # bits of the registers of every stage
+        self.bits: Any = Counter()  # bits of the registers of every stage
 
     def cut(self, levels):
         if len(self.levels) == self.cuts:

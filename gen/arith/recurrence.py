@@ -1,6 +1,7 @@
 """Parts of digit recurrences and conversions, gate by gate: subtract, increment, normalise, shift."""
 
 from dataclasses import dataclass
+from typing import Any
 
 from amaranth import *
 
@@ -117,7 +118,7 @@ def normalise(m, value, fill=None, name="normalise"):
     ``fill`` is the bit that is shifted in, 0 if not given. If it is 1, a value of 0 becomes all ones, shifted by
     ``len(value)`` places. Counting and shifting go together: each stage checks the upper half of the remaining places.
     """
-    count = []
+    count: Any = []
     for step in reversed(range((len(value) - 1).bit_length())):
         size = 1 << step
         empty = wire(m, ~value[-size:].any(), f"{name}_zeros_{size}")

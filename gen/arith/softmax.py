@@ -4,6 +4,8 @@
 The functional models are in ``bankside.models.numerics.softmax``. ``SoftmaxRule`` decides the bits.
 """
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
@@ -546,7 +548,7 @@ def window_sum(p, *weights, window):
     """Weights in 0..1, each truncated to ``window.fraction_bits``, and added. NaN gives some number."""
     m, io = p.module, window.io
     left, size = window.fraction_bits - io.fraction_bits, window.fraction_bits + 1
-    columns = [[] for _ in range(size + (len(weights) - 1).bit_length())]
+    columns: Any = [[] for _ in range(size + (len(weights) - 1).bit_length())]
     for lane, bits in enumerate(weights):
         u = unpack(m, bits, io, f"weight_{lane}")
         below = wire(

@@ -1,5 +1,7 @@
 """Square root: unrolled into a pipeline, or iterative with a few rows of gates that give some root bits per cycle."""
 
+from typing import Any
+
 from amaranth import *
 from amaranth.lib import stream, wiring
 from amaranth.lib.wiring import In, Out
@@ -63,7 +65,7 @@ def square_root(p, a, *, fmt, flush_to_zero=False):
     p.radicand = radicand[: size - 1]
     p.remainder = Cat(radicand[size] & ~radicand[size - 1], radicand[size] & radicand[size - 1])
     p.cut(8)
-    root = []
+    root: Any = []
     for index in range(1, size + 1):
         # Append two bits of the radicand, and subtract 4 * root + 1.
         drawn = [p.radicand[i] if i >= 0 else Const(0, 1) for i in (size - 2 * index - 1, size - 2 * index)]
@@ -170,6 +172,7 @@ class IterativeSquareRoot(wiring.Component):
         m.d.comb += self.o.valid.eq(done)
         m.d.comb += self.i.ready.eq(~busy | (done & self.o.ready))
 
+        digits: Any
         rest, digits = remainder, []
         for index in range(self._bits):
             end = len(radicand) - 2 * index

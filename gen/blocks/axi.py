@@ -10,6 +10,7 @@ Reset withdraws transactions that are under way. The bus on the other side has t
 import dataclasses
 import enum
 import operator
+from typing import Any
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -103,7 +104,7 @@ class Axi4Signature(wiring.Signature):
                 f"{a}ready": In(1),
             }
 
-        members = {}
+        members: Any = {}
         if write:
             members |= address("aw") | {
                 "wdata": Out(self.data_bits),

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """CENT's decoder: a buffer of instruction words that the host refills, and the commands that the words stand for."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth import *
 from amaranth.lib import data, enum, wiring
@@ -204,7 +204,7 @@ class CentDecoder(wiring.Component):
             """A field is at or above a limit; a limit that the field can't reach is never passed."""
             return field >= limit if limit < 1 << len(field) else Const(0)
 
-        used = {name: [] for name in WORD.widths}
+        used: Any = {name: [] for name in WORD.widths}
         for name, instructions in _OPERANDS.items():
             used[instructions[0].by_name[name].field].append(has[name])
         stray = [
@@ -301,7 +301,7 @@ class CentDecoder(wiring.Component):
     def _places(self, word, buffer):
         """Operands of the command by place, from the fields of the word."""
         isa = self._config.isa
-        sources = {}
+        sources: Any = {}
         for one in INSTRUCTIONS.values():
             for operand in one.operands:
                 if operand.name != "OPsize":

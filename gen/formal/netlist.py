@@ -9,6 +9,7 @@ import json
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from amaranth import *
 from amaranth.back import rtlil
@@ -53,7 +54,9 @@ class Netlist:
     def __init__(self, module):
         self.inputs = {n: p["bits"] for n, p in module["ports"].items() if p["direction"] == "input"}
         self.outputs = {n: p["bits"] for n, p in module["ports"].items() if p["direction"] == "output"}
-        self.cells, self.driver, self.names = [], {}, {}
+        self.cells: Any = []
+        self.driver: Any = {}
+        self.names: Any = {}
         for name, data in module["cells"].items():
             ways = data.get("port_directions") or _ways(data["connections"])
             ports = {
@@ -230,6 +233,7 @@ class Terms:
 
     def _weighted_sum(self, bits, weights, width):
         """The sum of ``bits[n] * 2**weights[n]``, modulo ``2**width``. It does not depend on the order of the bits."""
+        terms: Any
         total, terms = 0, {}
         for bit, weight in zip(bits, weights, strict=True):
             if bit == 1:

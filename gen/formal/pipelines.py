@@ -33,6 +33,7 @@ same argument then holds for items instead of cycles. :func:`check_stream_operat
 """
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from amaranth import *
 
@@ -151,7 +152,7 @@ def _find_stage(netlist, bit, stage):
             stack += missing
             continue
         path.discard(bit)
-        found = {}
+        found: Any = {}
         for b in needed:
             if stage[b] is not None:
                 found.setdefault(stage[b], b)
@@ -264,7 +265,7 @@ class _Reference(StreamOperator):
     """An operator between streams that passes its operand on unchanged, with a probe for proofs."""
 
     def __init__(self, depth):
-        self._seen = []
+        self._seen: Any = []
         super().__init__(_copy, {"a": 2}, {"a": 2}, depth=depth, options={"cuts": depth, "seen": self._seen})
         self.probe = QueueProbe(2, depth)
 
@@ -378,7 +379,7 @@ def _without_enables(netlist, depth):
     for bit in netlist.outputs["o__payload"]:
         if stage[bit] not in (None, depth):
             raise ValueError(f"'{netlist.names[bit]}' is of stage {stage[bit]}, not {depth}")
-    found = {}
+    found: Any = {}
     for register, signals in registers:
         for q in register.outputs["Q"].bits:
             if stage.get(q) is not None:
@@ -429,7 +430,7 @@ def _stages_of(netlist, wanted, start):
 
 def _dependent(netlist, start):
     """All bits that depend on the bits ``start``, through cells and registers."""
-    readers = {}
+    readers: Any = {}
     for cell in netlist.cells:
         for port, connected in cell.inputs.items():
             if port != "CLK":

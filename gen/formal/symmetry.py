@@ -20,6 +20,7 @@ operator that is not symmetric.
 import sys
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
+from typing import Any
 from unittest import mock
 
 from amaranth import *
@@ -102,12 +103,12 @@ def prove_compressor(compress, columns, **options):
     found = terms.outputs(netlist)
     modulus = 1 << size
 
-    form = {}
+    form: Any = {}
     for k, column in enumerate(rows):
         for n in range(len(column)):
             _add(form, found[f"row_{n}_{k}"][0], 1 << k, modulus)
     form = _without_adders(terms, form, modulus)
-    wanted = {}
+    wanted: Any = {}
     for k, column in enumerate(columns):
         for n in range(len(column)):
             _add(wanted, terms.number("input", f"column_{k}", n), 1 << k, modulus)
@@ -254,7 +255,8 @@ def prove_lane_order(function, operands, options=None, *, name=None, timeout_s=1
     module = sys.modules[function.__module__]
     facts = {"name": name or getattr(function, "__name__", "operator"), "lanes": count}
 
-    trees, adders = {}, {}
+    trees: Any = {}
+    adders: Any = {}
     if hasattr(module, "compress") and hasattr(module, "add_rows"):
         with _recorded(module, trees, adders):
             m, _, _ = operator_module(function, operands, options or {})

@@ -1,7 +1,7 @@
 # amaranth: UnusedElaboratable=no
 """Decides which line of the command buffer is decoded in which clock, and with which loop indices."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth import *
 from amaranth.hdl import Assert
@@ -327,7 +327,7 @@ class LoopSequencer(wiring.Component):
     def _loops_that_begin(self, m, place):
         """Loops that begin at the line: a list of :class:`_Begin` by level. The loop word of level k is k - base."""
         levels, lines = self._config.nesting, self._config.lines
-        begin = []
+        begin: Any = []
         around = lines  # end of the enclosing loop
         for k in range(levels):
             begin.append(self._loop_that_begins(m, k, place, begin, around))

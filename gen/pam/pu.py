@@ -1,14 +1,13 @@
 # amaranth: UnusedElaboratable=no
 """PAM's local-attention processing unit (PU): Q K^T, softmax and P V beside one memory bank."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth import *
 from amaranth.hdl import Assert
 from amaranth.lib import data, wiring
 from amaranth.lib.memory import Memory
 
-from ...constraints.pam import partials as pam_partials
 from ...constraints.pam.pu import PamPuConfig
 from ..blocks.ports import kinds, members, payload
 from ..blocks.shared import shared
@@ -18,14 +17,7 @@ from .sequencer import TileSequencer, phase_layout
 from .softmax import SoftmaxUnit
 from .vector_unit import VectorUnit
 
-__all__ = ["Kind", "PamPu", "ScoringKind", "result_layout"]
-
-
-#: Content of a beat of the result stream.
-Kind = kinds(pam_partials.Kind, 2)
-
-#: The same of a unit whose steps may be scores alone.
-ScoringKind = kinds(pam_partials.ScoringKind, 2)
+__all__ = ["PamPu", "result_layout"]
 
 
 def result_layout(config):
@@ -657,7 +649,7 @@ class PamPu(wiring.Component):
     def _results(self, m, tiles, outputs):
         """Send m, l and the chunks of O, tile by tile, and scores. Returns what of a tile leaves."""
         out, told = self.result, tiles.told
-        content = ScoringKind if self._config.scores else Kind
+        content = kinds(self._config.kinds, 2)
         from_bank = Signal()
         query = Signal(range(self._config.queries)) if self._several else 0
         number = [out.p.query.eq(query)] if self._several else []
@@ -725,15 +717,15 @@ class PamPu(wiring.Component):
             m.d.sync += history.eq(Cat(event, history))
             return sum(history), history[-1]
 
-        histories = {}
+        histories: Any = {}
 
         config, out, phase, (vector, softmax), tag = self._config, self.result, at.phase, parts, parts.vector.score_tag
         ends = beat.take & phase.value & (at.last_token | at.void)
         sum_comes = softmax.sum_valid & softmax.sum_last if self._several else softmax.sum_valid
         outputs_flying, output_lands = flying(ends, VectorUnit.OUTPUT_LATENCY, "outputs_flying")
-        content, last_score = Kind, tag.whole & (tag.all if self._several else tag.last)
+        content, last_score = kinds(config.kinds, 2), tag.whole & (tag.all if self._several else tag.last)
         if config.scores:
-            content, last_score = ScoringKind, last_score & ~tag.alone
+            last_score &= ~tag.alone
             alone_flying, alone_lands = flying(
                 beat.take & self._scores_leave(at), VectorUnit.SCORE_LATENCY, "alone_flying"
             )

@@ -1,6 +1,6 @@
 """The vector unit: multipliers for both a dot product (Q K^T) and a lane-wise multiply-accumulate (P V)."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from amaranth import *
 from amaranth.lib import wiring
@@ -250,7 +250,7 @@ class VectorUnit(wiring.Component):
         else:
             data_1 = register(m, self.data, "data_1")
 
-        a_2, b_2, exponents_2, signs_2, infs_2, nans_2 = [], [], [], [], [], []
+        a_2, b_2, exponents_2, signs_2, infs_2, nans_2 = (list[Any]() for _ in range(6))
         p_operand = unpack(m, self.probability, io, "probability")
         for lane in range(lanes):
             q = unpack(m, self.query.word_select(lane, io.width), io, f"query_{lane}")
@@ -324,7 +324,7 @@ class VectorUnit(wiring.Component):
         grown, score_grown_4, score_shift_4 = self._score_exponent(m, products, start, shape)
         lane_most = self._lane.exponent_max
         query = self._query_of(products.slot)
-        term_shifts_4, lane_shifts_4, lane_grown_4 = [], [], []
+        term_shifts_4, lane_shifts_4, lane_grown_4 = (list[Any]() for _ in range(3))
         for lane, exponent in enumerate(products.exponents):
             kept = _chosen(
                 [

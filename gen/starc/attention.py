@@ -6,10 +6,10 @@ from amaranth.lib import wiring
 
 from ...constraints.starc.attention import StarcAttentionConfig
 from ..blocks.broadcast import link
-from ..blocks.ports import members
+from ..blocks.ports import kinds, members
 from ..blocks.shared import shared
 from ..blocks.stream import StreamFIFO
-from ..pam.pu import PamPu, ScoringKind
+from ..pam.pu import PamPu
 from .select import StarcSelect
 
 __all__ = ["StarcAttention"]
@@ -80,7 +80,7 @@ class StarcAttention(wiring.Component):
         result, cluster = unit.result, select.cluster
         score, selects = Signal(), Signal()
         m.d.comb += [
-            score.eq(result.valid & (result.p.kind == ScoringKind.SCORE)),
+            score.eq(result.valid & (result.p.kind == kinds(config.processing.kinds, 2).SCORE)),
             selects.eq(score & places.o.payload),
             cluster.valid.eq(selects & self.size.valid),
             cluster.p.score.eq(result.p.data),

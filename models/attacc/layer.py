@@ -6,6 +6,7 @@ import hashlib
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,6 @@ import numpy as np
 from ...constraints.core.errors import ConfigError, nearest
 from ...constraints.core.workspace import write_files
 from ...constraints.memory import Memory, load_memory
-from ..memory.key import memory_cache
 from ..memory.pim_queue import KINDS, OPERATIONS, QueueController, QueueTiming, Requests, trace_lines
 from ..program import Affine, Command, Loop, Node, Program, Stage
 from ..program.selected import Selected, check_runs
@@ -330,7 +330,7 @@ def read_interval(memory: Memory, placement: str) -> int:
     )
 
 
-@memory_cache(maxsize=64)
+@lru_cache(maxsize=64)
 def _timer(memory: Memory, quirks: str | None, power_limit: bool, paces: tuple[tuple[str, int], ...]) -> LayerTimer:
     return LayerTimer(memory, quirks=quirks, power_limit=power_limit, paces=dict(paces))
 

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, Protocol
 
 from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.systems.cent import CentEnergySpec, CentLinkSpec, CentPnmSpec
 from ..llm import ROTARY, ModelShape
-from ..memory.key import memory_cache
 from ..memory.standby import StandbyTiming
 
 __all__ = [
@@ -301,7 +301,7 @@ _PARTS = {
 _NO_ACCESS = ("ACT", "ACT16", "PRE", "PREA", "TMOD", "REFAB")
 
 
-@memory_cache(maxsize=16)
+@lru_cache(maxsize=16)
 def _charges(memory: Memory) -> list[tuple[str, str, float]]:
     """Component, command and energy in pJ of each part of a command's energy."""
     return [

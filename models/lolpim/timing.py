@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from ...constraints.core.errors import ConfigError
@@ -11,7 +12,6 @@ from ..aim.operators import Module
 from ..memory.aim import ALL_CHANNELS, INSTRUCTIONS, FrontEnd
 from ..memory.aim_pingpong import PingPong
 from ..memory.energy import energy_pj
-from ..memory.key import memory_cache
 from ..program import Command, Loop, Program, Stage
 from ..program.nodes import Affine, Node
 
@@ -136,7 +136,7 @@ class ModuleTimer:
         )
 
 
-@memory_cache(maxsize=32)
+@lru_cache(maxsize=32)
 def module_timer(memory: Memory, module: Module, ping_pong: bool, refresh: bool) -> ModuleTimer:
     """A timer. The same memory and module give the same timer, which reuses its results."""
     return ModuleTimer(memory, module, ping_pong=ping_pong, refresh=refresh)

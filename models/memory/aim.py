@@ -26,7 +26,7 @@ ALL_CHANNELS = (1 << CHANNELS) - 1
 
 #: A loop of up to ``LEAF`` requests is unrolled. So is a longer loop whose rows move, if its body has fewer than
 #: ``PIECE`` instructions.
-LEAF, PIECE = 64, 8
+LEAF, PIECE = 256, 8
 
 #: Least number of compiled parts of programs that are kept.
 KEPT = 1 << 13
@@ -120,7 +120,7 @@ class FrontEndTiming(TraceTiming):
 # The state between two pieces ------------------------------------------------------------------------------------------
 
 
-_LONG_AGO = -(1 << 30)
+_LONG_AGO, _NEVER = -(1 << 30), kernel.NEVER
 
 
 @compiled
@@ -139,12 +139,17 @@ def _name(names, count, row):
 def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer, names):
     """Pack the state relative to the clock, with classes in order of their lowest channel.
 
-    The packed state decides everything that happens next. Rows are replaced by their numbers in ``names``. Returns the
-    sizes of both.
+    The packed state and the next refresh decide everything that happens next. Rows are replaced by their numbers in
+    ``names``. Returns the sizes of both, and the cycles to the first refresh of a class. Refreshes are packed relative to
+    that one.
     """
     n = 0
     named = 0
     c = layout[3]
+    due = _NEVER
+    for k in range(classes):
+        if state[k, c + 9] != _NEVER and (due == _NEVER or state[k, c + 9] - clock < due):
+            due = state[k, c + 9] - clock
     done = np.zeros(classes, np.int64)
     for _ in range(classes):
         which = -1
@@ -171,7 +176,7 @@ def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer,
             if k == 7:
                 value = max(value - clock, 0)
             elif k == 9:
-                value = value - clock if value else 0
+                value = value - clock - due if value != _NEVER else _NEVER
             buffer[n] = value
             n += 1
         for k in range(s[c + 2]):
@@ -188,7 +193,7 @@ def _pack(state, members, classes, layout, horizon, ring_horizon, clock, buffer,
         for k in range(2 * s[c + 6]):
             buffer[n] = s[layout[8] + k] - (clock if k % 2 else 0)
             n += 1
-    return n, named
+    return n, named, due
 
 
 @compiled
@@ -197,7 +202,7 @@ def _row(names, number):
 
 
 @compiled
-def _unpack(state, members, layout, times, ring_times, clock, buffer, size, names):
+def _unpack(state, members, layout, times, ring_times, clock, due, buffer, size, names):
     """The opposite of :func:`_pack`; returns the number of classes."""
     n = 0
     which = 0
@@ -214,7 +219,11 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size, name
             s[layout[1] + k] = buffer[n] + clock
             n += 1
         for k in range(10):
-            s[c + k] = buffer[n] + (clock if k == 7 or (k == 9 and buffer[n]) else 0)
+            s[c + k] = buffer[n]
+            if k == 7:
+                s[c + k] += clock
+            elif k == 9 and buffer[n] != _NEVER:
+                s[c + k] += clock + due
             n += 1
         for k in range(s[c + 2]):
             s[layout[4] + 2 * k] = buffer[n]
@@ -235,10 +244,20 @@ def _unpack(state, members, layout, times, ring_times, clock, buffer, size, name
 
 
 class _State(NamedTuple):
-    """State that decides everything that happens next: packed, with rows by number, and the rows themselves."""
+    """State that decides everything that happens next: packed, with rows by number, the rows themselves, and the cycles to
+    the next refresh of a channel. Without refresh these are :data:`kernel.NEVER`."""
 
     shape: bytes
     rows: tuple[int, ...]
+    due: int
+
+    def spares(self, cycles: int) -> bool:
+        """Whether no refresh falls due in the next ``cycles`` cycles. Then what happens does not depend on it."""
+        return self.due == _NEVER or self.due > cycles + 1
+
+    def after(self, cycles: int) -> int:
+        """Cycles to the next refresh, later by cycles without one."""
+        return _NEVER if self.due == _NEVER else self.due - cycles
 
 
 # Pieces of a program ---------------------------------------------------------------------------------------------------
@@ -336,8 +355,8 @@ def _joined(pieces: list[tuple[str | None, _Piece]]) -> _Piece:
 
 #: Effect of a piece on a state, as a plain tuple that the garbage collector need not inspect: packed state afterwards;
 #: rows of this state, each as the number of a row of the piece or, behind these, of a row of the state before; cycles;
-#: commands by number; names and cycles of its stages.
-_Outcome = tuple[bytes, tuple[int, ...], int, np.ndarray, tuple[tuple[str, int], ...]]
+#: commands by number; names and cycles of its stages; cycles from its end to the next refresh.
+_Outcome = tuple[bytes, tuple[int, ...], int, np.ndarray, tuple[tuple[str, int], ...], int]
 
 
 class FrontEnd:
@@ -379,7 +398,7 @@ class FrontEnd:
         self.state, self.members, self.host = kernel.fresh_state(self.layout, self.interval)
         self.buffer = np.zeros(CHANNELS * (self.layout.size + 1), np.int32)
         self.named = np.zeros(CHANNELS * self.layout.size, np.int64)
-        self.known: dict[tuple[bytes, tuple[int, ...], bytes], _Outcome] = {}
+        self.known: dict[tuple[Any, ...], _Outcome] = {}
         self.shapes: dict[bytes, bytes] = {}
         self.pieces: dict[Any, list[_Piece]] = {}  # compiled recently
         self.older: dict[Any, list[_Piece]] = {}  # compiled before
@@ -422,7 +441,7 @@ class FrontEnd:
                 self.numbering.slot_horizon,
                 self.numbering.ring_horizon,
             )
-            size, named = _pack(
+            size, named, due = _pack(
                 self.state,
                 self.members,
                 self.host[kernel.CLASSES],
@@ -434,9 +453,9 @@ class FrontEnd:
                 self.named,
             )
         shape = self.buffer[:size].tobytes()
-        return _State(self.shapes.setdefault(shape, shape), tuple(self.named[:named].tolist()))
+        return _State(self.shapes.setdefault(shape, shape), tuple(self.named[:named].tolist()), int(due))
 
-    def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
+    def _unpack(self, shape: bytes, rows: Sequence[int], due: int) -> None:
         values = np.frombuffer(shape, np.int32)
         self.host[:] = 0
         with brief(1):
@@ -447,38 +466,45 @@ class FrontEnd:
                 self.numbering.slots,
                 self.numbering.ring_times,
                 0,
+                due,
                 values,
                 len(values),
                 np.array(rows, np.int64),
             )
 
     def _piece(self, piece: _Piece, state: _State) -> tuple[_State, _Outcome]:
-        """State after a piece, and the effect of the piece."""
+        """State after a piece, and the effect of the piece.
+
+        The effect is looked up for every time of the next refresh that is after the piece.
+        """
         index, rows = piece.index, piece.rows
         common = tuple([index.get(row, -1) for row in state[1]])
-        key = (piece.digest, common, state[0])
+        key: tuple[Any, ...] = (piece.digest, common, state[0])
         outcome = self.known.get(key)
-        if outcome is None:
-            if isinstance(piece, _Leaf):
-                outcome = self._leaf(piece, state.shape, common)
-            elif isinstance(piece, _Repeat):
-                outcome = self._repeat(piece, state)
-            else:
-                assert isinstance(piece, _Sequence)
-                outcome = self._sequence(piece, state)
-            self.known[key] = outcome
-        own = len(rows)
-        return _State(outcome[0], tuple([rows[k] if k < own else state[1][k - own] for k in outcome[1]])), outcome
+        if outcome is None or not state.spares(outcome[2]):
+            exact = (*key, state.due)
+            outcome = self.known.get(exact)
+            if outcome is None:
+                if isinstance(piece, _Leaf):
+                    outcome = self._leaf(piece, state, common)
+                elif isinstance(piece, _Repeat):
+                    outcome = self._repeat(piece, state)
+                else:
+                    assert isinstance(piece, _Sequence)
+                    outcome = self._sequence(piece, state)
+                self.known[key if state.spares(outcome[2]) else exact] = outcome
+        own, due = len(rows), state.after(outcome[2]) if state.spares(outcome[2]) else outcome[5]
+        return _State(outcome[0], tuple([rows[k] if k < own else state[1][k - own] for k in outcome[1]]), due), outcome
 
-    def _leaf(self, piece: _Leaf, shape: bytes, common: tuple[int, ...]) -> _Outcome:
+    def _leaf(self, piece: _Leaf, state: _State, common: tuple[int, ...]) -> _Outcome:
         """Run the kernel, on rows by number."""
         own = len(piece.rows)
-        self._unpack(shape, [k if k >= 0 else own + n for n, k in enumerate(common)])
+        self._unpack(state.shape, [k if k >= 0 else own + n for n, k in enumerate(common)], state.due)
         counts = np.zeros(len(self.names), np.int64)
         self._advance(piece.code, counts)
         cycles = int(self.host[kernel.CLOCK])
         after = self._pack()
-        return after.shape, after.rows, cycles, counts, ()
+        return after.shape, after.rows, cycles, counts, (), after.due
 
     def _outcome(
         self,
@@ -491,28 +517,34 @@ class FrontEnd:
     ) -> _Outcome:
         place = {row: len(piece.rows) + k for k, row in enumerate(before.rows)}
         rows = tuple([piece.index[row] if row in piece.index else place[row] for row in after.rows])
-        return after.shape, rows, cycles, counts, stages
+        return after.shape, rows, cycles, counts, stages, after.due
 
     def _repeat(self, piece: _Repeat, state: _State) -> _Outcome:
-        """Iterate until a state repeats. From there on the same iterations repeat."""
+        """Iterate until a state repeats. From there on the same iterations repeat: all of them if the time to the next
+        refresh repeats too, else as many as end before it."""
         before, body = state, piece.piece
-        seen: dict[_State, int] = {}
-        history: list[tuple[_State, _Outcome]] = []
-        index, cycles, counts = 0, 0, np.zeros(len(self.names), np.int64)
-        while index < piece.count:
-            if state in seen:
-                period = history[seen[state] :]
-                times, rest = divmod(piece.count - index, len(period))
-                cycles += times * sum(o[2] for _, o in period) + sum(o[2] for _, o in period[:rest])
-                for n, (_, one) in enumerate(period):
-                    counts = counts + one[3] * (times + (n < rest))
-                state = period[rest - 1][0] if rest else state
-                break
-            seen[state] = index
-            state, outcome = self._piece(body, state)
-            history.append((state, outcome))
-            cycles, counts = cycles + outcome[2], counts + outcome[3]
-            index += 1
+        left, cycles, counts = piece.count, 0, np.zeros(len(self.names), np.int64)
+        seen: dict[
+            tuple[Any, ...], tuple[int, int, np.ndarray]
+        ] = {}  # with the refresh, and since the last one without
+        free: dict[tuple[Any, ...], tuple[int, int, np.ndarray]] = {}
+        while left:
+            place = state[:2]
+            if found := seen.get(state) or free.get(place):
+                period, span, more = found[0] - left, cycles - found[1], counts - found[2]
+                times = left // period
+                if state not in seen:
+                    times = min(times, max(state.due - 2, 0) // span)
+                    state = state._replace(due=state.due - times * span)
+                left, cycles, counts = left - times * period, cycles + times * span, counts + times * more
+                if not left:
+                    break
+            seen[state] = free[place] = left, cycles, counts
+            previous = state
+            state, outcome = self._piece(body, previous)
+            if state.due != previous.after(outcome[2]):
+                free.clear()
+            left, cycles, counts = left - 1, cycles + outcome[2], counts + outcome[3]
         return self._outcome(piece, before, state, cycles, counts, ())
 
     def _sequence(self, piece: _Sequence, state: _State) -> _Outcome:

@@ -83,13 +83,17 @@ _MODE, _WRITING, _NC, _NR, _NW, _NA, _NP, _DONE, _LEFT, _DUE = range(10)
 HEAD, WAIT, BLOCKED, CLOCK, CLASSES, POPPED, STUCK, LOGGED = range(8)
 
 
+#: Cycle of the next refresh where there is none.
+NEVER = -(1 << 30)
+
+
 def fresh_state(layout, interval):
     """All rows closed, nothing issued: state of the classes, their members, and the host."""
     state = np.zeros((CHANNELS, layout.size), np.int64)
     state[0, layout.parts["rows"] : layout.parts["last"]] = -1
     state[0, layout.parts["last"] : layout.parts["scalars"]] = -_FAR
     state[0, layout.parts["scalars"] + _DONE] = -1
-    state[0, layout.parts["scalars"] + _DUE] = interval
+    state[0, layout.parts["scalars"] + _DUE] = interval or NEVER
     members = np.zeros(CHANNELS, np.int64)
     members[0] = (1 << CHANNELS) - 1
     host = np.zeros(8, np.int64)

@@ -83,12 +83,12 @@ class StandbyFrontEnd(FrontEnd):
         self._log = np.zeros((1 << 12, 4), np.int64)
 
     def _pack(self) -> _State:
-        shape, rows = super()._pack()
+        shape, rows, due = super()._pack()
         shape += self._opened.astype(np.uint16).tobytes()
-        return _State(self.shapes.setdefault(shape, shape), rows)
+        return _State(self.shapes.setdefault(shape, shape), rows, due)
 
-    def _unpack(self, shape: bytes, rows: Sequence[int]) -> None:
-        super()._unpack(shape[: -2 * CHANNELS], rows)
+    def _unpack(self, shape: bytes, rows: Sequence[int], due: int) -> None:
+        super()._unpack(shape[: -2 * CHANNELS], rows, due)
         self._opened = np.frombuffer(shape[-2 * CHANNELS :], np.uint16).astype(np.int64)
 
     def _advance(self, code: Instructions, counts: np.ndarray, log: np.ndarray | None = None) -> None:

@@ -18,6 +18,7 @@ result.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -25,7 +26,6 @@ from ...constraints.memory import Memory
 from ...constraints.pam.layout import TierFormat
 from ...constraints.pam.pu import PamPuConfig, Step
 from ..memory import time_program
-from ..memory.key import memory_cache
 from ..program import Program
 from .program import MAC, attention_program, tile_rows
 
@@ -71,7 +71,7 @@ def tile_cycles(
     return _tile(memory, config, tokens, head_dim, gap_cycles, burst_cycles, refresh)
 
 
-@memory_cache(maxsize=4096)
+@lru_cache(maxsize=4096)
 def _tile(memory: Memory, config: PamPuConfig, tokens: int, head_dim: int, gap: int, pace: int, refresh: bool) -> float:
     def cycles(tiles: int) -> int:
         # Each tile is a step of its own. The K of the next one precedes its V where the unit holds two tiles of scores.
@@ -84,7 +84,7 @@ def _tile(memory: Memory, config: PamPuConfig, tokens: int, head_dim: int, gap: 
     return (cycles(many) - cycles(few)) / (many - few)
 
 
-@memory_cache(maxsize=256)
+@lru_cache(maxsize=256)
 def page_cycles(memory: Memory, reads: int) -> float:
     """Memory cycles of a flash channel per page in a long sequence of pages, with ``reads`` column reads a page.
 
@@ -106,7 +106,7 @@ def page_cycles(memory: Memory, reads: int) -> float:
     return (cycles(2 * _MANY) - cycles(_MANY)) / _MANY / len(dies)
 
 
-@memory_cache(maxsize=256)
+@lru_cache(maxsize=256)
 def _tokens(memory: Memory, command: str, rows: int, columns: int) -> float:
     bank = dict.fromkeys(memory.command(command).scope, 0)
 

@@ -57,7 +57,6 @@ from ..cost import (
 from ..llm import ROTARY, ModelShape
 from ..llm.roles import EnergyRole, Role
 from ..memory.aim import CHANNELS
-from ..memory.key import memory_cache
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
 from ..program import Program
 from ..program.nodes import Command, Loop, Node
@@ -167,7 +166,7 @@ def lines(program: Program) -> int:
     return sum(_lines((node,)) for node in program.body) + 1
 
 
-@memory_cache(maxsize=8)
+@lru_cache(maxsize=8)
 def _front_end(memory: Memory, quirks: bool, refresh: bool) -> StandbyFrontEnd:
     """The front end whose known parts all systems with the same memory share."""
     return StandbyFrontEnd(memory, quirks="aim-simulator" if quirks else None, refresh=refresh)

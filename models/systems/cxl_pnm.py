@@ -7,12 +7,12 @@ capacity is the memory's. What nobody published about the processor is in the sy
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import lru_cache
 
 from ...constraints.core.errors import ConfigError
 from ...constraints.memory import Memory
 from ...constraints.systems import GpuSpec, GpuSystemSpec, Overhead, StackSpec
 from ...constraints.systems.cxl_pnm import CxlPnmSystemSpec
-from ..memory.key import memory_cache
 from ..memory.streams import stream_share
 from .description import Description
 from .gpu import GpuSystem
@@ -21,7 +21,7 @@ from .system import GIB, Assumption
 __all__ = ["CxlPnmSystem"]
 
 
-@memory_cache(maxsize=16)
+@lru_cache(maxsize=16)
 def _share(memory: Memory, refresh: bool) -> float:
     """Share of the peak that a stream reaches."""
     return stream_share(memory, refresh=refresh)

@@ -12,6 +12,7 @@ follow each other. The K of the next pass hides the softmax of the pass before.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -29,7 +30,6 @@ from ..cost import DieArea, die_area
 from ..llm import ModelShape
 from ..llm.roles import Role
 from ..memory import time_program
-from ..memory.key import memory_cache
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
 from ..program import Program
 from .description import Description
@@ -77,7 +77,7 @@ class _Pass:
     energy_pj: float
 
 
-@memory_cache(maxsize=8192)
+@lru_cache(maxsize=8192)
 def _attention(
     config: PamPuConfig,
     memory: Memory,
@@ -98,7 +98,7 @@ def _attention(
     return _Pass(timing.cycles, timing.commands.get(MAC, 0), timing.energy_pj["total"])
 
 
-@memory_cache(maxsize=8192)
+@lru_cache(maxsize=8192)
 def _append(config: PamPuConfig, memory: Memory, token: int, head_dim: int, instances: int, refresh: bool) -> _Pass:
     rows = region_rows(config, memory, token + 1, head_dim)
     one = append_program(config, memory, token, head_dim, bank=dict.fromkeys(memory.levels, 0), value_row=rows)

@@ -9,9 +9,9 @@ from amaranth import *
 from amaranth.back import rtlil
 from amaranth.sim import Simulator
 
+from bankside.constraints.pam.partials import Kind, ScoringKind
 from bankside.constraints.pam.pu import PRESETS, PamPuConfig, Step
 from bankside.gen.pam import PamPu
-from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.models.numerics import from_float64
 from bankside.models.pam.pu import key_scores, local_attention
 

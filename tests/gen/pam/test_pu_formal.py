@@ -11,16 +11,20 @@ from amaranth import *
 from amaranth.hdl import Assert, Assume, Cover
 from amaranth.lib import wiring
 
+from bankside.constraints.pam import partials
 from bankside.constraints.pam.pu import PamPuConfig
 from bankside.gen.arith import Rounder, SoftmaxExp
+from bankside.gen.blocks.ports import kinds
 from bankside.gen.formal import StreamProtocol, prove
 from bankside.gen.pam import pu as pu_module
 from bankside.gen.pam import sequencer as sequencer_module
 from bankside.gen.pam import softmax as softmax_module
 from bankside.gen.pam import vector_unit as vector_unit_module
-from bankside.gen.pam.pu import Kind, ScoringKind
 from bankside.gen.pam.sequencer import TileSequencer, phase_layout
 from tests.planting import planted
+
+#: Content of a beat of the result.
+Kind = kinds(partials.Kind, 2)
 
 
 def messages(places):
@@ -299,7 +303,7 @@ class PuContract(StreamProtocol):
         next_query = again & (kind == Kind.MAXIMUM.value)
         alone = Const(0)
         if self.dut.config.scores:
-            alone = kind == ScoringKind.SCORE.value
+            alone = kind == partials.ScoringKind.SCORE.value
             m.d.comb += Cover(result.valid & result.ready & alone & result.p.final, "a score leaves")
         with m.If(result.valid & result.ready & ~alone):
             with m.Switch(expected):
@@ -395,7 +399,7 @@ def check_reached(result):
         ),
         (
             "out.p.kind.eq(content.MAXIMUM)",
-            "out.p.kind.eq(Kind.SUM)",
+            "out.p.kind.eq(content.SUM)",
             "a partial result is a maximum, a sum, and outputs up to the last",
         ),
         (

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -114,6 +115,18 @@ def test_pieces_that_are_looked_up_change_nothing(quirks):
             moved.extend(program, row=row)
             timing = front_end.time(moved)
             assert (timing.cycles, timing.commands, timing.instructions) == straight(front_end, moved)
+
+
+def test_a_refresh_that_is_due_between_two_pieces_is_not_lost():
+    """Among 30 intervals, some refreshes fall due exactly in the cycle in which a piece ends."""
+    memory = load_memory("gddr6-aim")
+    for interval in range(1400, 1430):
+        often = replace(memory, refresh=replace(memory.refresh, interval=interval))
+        front_end = FrontEnd(often, refresh=True)
+        for seed in (1, 2):
+            program = random_program(np.random.default_rng(seed))
+            timing = front_end.time(program)
+            assert (timing.cycles, timing.commands, timing.instructions) == straight(front_end, program), interval
 
 
 @pytest.mark.parametrize(
