@@ -315,7 +315,9 @@ def measuring(attempt: Callable[[], Any], measure: bool, records: str | None, pr
             return attempt()
         except MissingRecord as missing:
             if not measure or made & set(missing.needs):
-                raise
+                found = {need: RecordFolder(records).look(need) for need in missing.needs}
+                stale = {need: one.why for need, one in found.items() if one.state == "stale"}
+                raise MissingRecord(missing.what, missing.needs, stale) from None
             from ..evidence.side_by_side import measure_all
 
             measure_all(missing.needs, records, progress)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict, dataclass, field, replace
+from types import MappingProxyType
 from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
@@ -34,11 +35,19 @@ class MissingRecord(ConfigError):
     ----------
     needs : tuple of :class:`Measurement`
         The missing measurements, each once.
+    stale : mapping of :class:`Measurement` to :class:`str`
+        Those of them that have a record of other sources or tools, and what changed since.
     """
 
-    def __init__(self, what: str, needs: Iterable[Measurement]) -> None:
-        self.needs = tuple(dict.fromkeys(needs))
-        super().__init__(f"{what}: no measurement yet; run `{'` and `'.join(self.commands)}`, or give --measure")
+    def __init__(
+        self, what: str, needs: Iterable[Measurement], stale: Mapping[Measurement, str] = MappingProxyType({})
+    ) -> None:
+        self.what, self.needs, self.stale = what, tuple(dict.fromkeys(needs)), stale
+        yet = "no measurement yet"
+        if stale:
+            records = "; ".join(f"{need.kind} {need.unit}: {why}" for need, why in stale.items())
+            yet = f"measurements are stale ({records})" + (f", {yet} of others" if len(stale) < len(self.needs) else "")
+        super().__init__(f"{what}: {yet}; run `{'` and `'.join(self.commands)}`, or give --measure")
 
     @property
     def commands(self) -> tuple[str, ...]:

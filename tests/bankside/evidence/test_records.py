@@ -426,6 +426,19 @@ def test_missing_measurements_are_made(folder, cli, monkeypatch, pu_record):
     assert cli(*arguments, "--measure").code == 0 and made[1:] == [[SYNTH]]
 
 
+def test_stale_measurements_are_told_with_their_changes(folder, cli, pu_record):
+    """A record of other sources is not the same as none: the message says that it exists, and what changed since."""
+    stale = pu_record("sim")
+    folder.write(stale.model_copy(update={"made_from": stale.made_from | {"bench": "0" * 32, "amaranth": "0.4"}}))
+    arguments = ("eval", "pam-hbm-only", *MODEL, "--records", str(folder.folder))
+    message = r"measurements are stale \(sim pam-pu: changed: amaranth, bench\), no measurement yet of others; run `"
+    cli(*arguments).failed(2, message)
+    folder.write(pu_record("synth"))
+    cli(*arguments).failed(
+        2, r"measurements are stale \(sim pam-pu: changed: amaranth, bench\); run `bankside sim pam-pu"
+    )
+
+
 @pytest.mark.parametrize(
     "outcome, error, code",
     [
