@@ -27,7 +27,7 @@ from .result import Part as _Part
 from .result import key as _key
 from .serving import Serve, Sweep
 from .systems import Eval, EvalLayer, EvalReference, EvalRuns, EvalWorkload, eval_of
-from .tool import Bench, Cache, Doctor, Explain
+from .tool import Bench, Cache, Checked, Doctor, Explain
 from .units import DryRun, DryRuns, Gen, List, Records, Rtl, Sim, Synth, SynthAll, SynthFpga, TimeTrace, TimeUnit
 
 __all__ = ["COMMANDS", "Envelope", "result_of", "schema_of"]
@@ -90,6 +90,7 @@ COMMANDS: Mapping[str, tuple[type[BaseModel], ...]] = {
     "sweep": (Sweep,),
     "records": (Records,),
     "explain": (Explain,),
+    "check": (Checked,),
     "cache": (Cache,),
     "kernels": (Kernels,),
     "writeback": (Writeback, WritebackCheck),

@@ -16,6 +16,8 @@ __all__ = [
     "CachePart",
     "CacheSize",
     "Check",
+    "Checked",
+    "CheckedPoint",
     "Doctor",
     "Explain",
     "RestsOn",
@@ -40,6 +42,20 @@ class Doctor(Result):
     ok: bool = key("whether all required tools are installed")
     checks: list[Check] = key("a check of each tool")
     cache: CacheSize = key("the cache folder")
+
+
+class CheckedPoint(Part):
+    """A row of ``bankside check``."""
+
+    name: str = key("unit, system or paper, and the check")
+    ok: bool = key("whether the check passed")
+    detail: str = key("observation of a check that passed; reason of a failure")
+
+
+class Checked(Result):
+    name: str = key("unit, system, paper or package")
+    ok: bool = key("whether all checks passed")
+    checks: list[CheckedPoint] = key("all checks, in the order in which they were made")
 
 
 class CachePart(Part):

@@ -207,6 +207,7 @@ COMMANDS: dict[str, str] = {
     "demo": "run the whole loop once: generate, co-simulate, synthesise, evaluate, write a page",
     "rtl": "rebuild the generated Verilog of all published configurations",
     "records": "list the measurement records of the package and missing ones; make or check them",
+    "check": "check a unit, a system, a paper, or everything that a package adds",
     "explain": "show the basis of a result, down to Verilog and memory, and changes since then",
     "schema": "JSON Schema of a command's output with --json",
     "cache": "show the contents of the cache folder; prune it",

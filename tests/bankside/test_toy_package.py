@@ -171,6 +171,15 @@ def test_its_unit_is_synthesised(toy):
 
 
 @pytest.mark.slow
+def test_all_that_it_adds_is_checked_by_its_name(toy):
+    code, out, err = toy("check", "bankside-toy", "--model", "qwen1.5-7b", "--measure", "--json")
+    assert code == 0, err
+    names = [one["name"] for one in json.loads(out)["checks"]]
+    assert names[:2] == ["toy-adder: ports", "toy-adder: results"] and "toy-row: serving" in names
+    assert names[-1] == "toy: sources"
+
+
+@pytest.mark.slow
 def test_its_own_tests_pass_and_its_paper_is_checked(toy, python):
     """The tests as its README runs them: through the Python face, with a co-simulation."""
     code, out, err = python("-m", "pytest", "-q", "-p", "no:cacheprovider", str(EXAMPLE / "tests"))

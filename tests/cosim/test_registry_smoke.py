@@ -6,18 +6,16 @@ No unit is named here: a new one is tested as soon as it is found.
 from __future__ import annotations
 
 import pytest
-from amaranth.hdl import Shape
-from amaranth.lib import data, stream
 
 from bankside.constraints.core.errors import CheckFailed
 from bankside.constraints.core.registry import UNITS
 from bankside.cosim.bench import build
 from bankside.cosim.bench.build import ARGUMENTS
+from bankside.cosim.bench.planted import PLANTED, with_planted
 from bankside.evidence.measure import run_bench
 from bankside.hardware import generate
 from bankside.hardware.selection import select
-
-from .planted import PLANTED, with_planted
+from bankside.studies.check import port_faults
 
 
 def trial(unit):
@@ -47,24 +45,7 @@ def test_unit_is_right_and_is_found_broken(unit, monkeypatch):
 @pytest.mark.parametrize("unit", UNITS.values(), ids=lambda unit: unit.name)
 def test_ports_of_the_contract_are_those_of_the_generator(unit):
     for config in {**dict(list(unit.presets.items())[:1]), "trial": trial(unit).config}.values():
-        component = unit.load_generator()(config)
-        component._MustUse__silence = True  # looked at, not built
-        found = dict(component.signature.members.items())
-        assert list(found) == [port.name for port in config.ports()]
-        for port in config.ports():
-            member = found[port.name]
-            assert (member.flow.name == "In") == port.is_input
-            if port.stream:
-                assert isinstance(member.signature, stream.Signature)
-                shape = member.signature.members["payload"].shape
-            else:
-                shape = member.shape
-            assert Shape.cast(shape).width == port.layout.bits
-            if isinstance(shape, data.StructLayout) and not port.layout.is_plain:
-                assert {key: (field.offset, Shape.cast(field.shape).width) for key, field in shape} == {
-                    field.name: (low, field.bits) for low, field in port.layout.items()
-                }
-            assert port.meaning and all(field.meaning for field in port.layout.fields if field.name)
+        assert port_faults(unit, config) == []
 
 
 def test_units_are_told_by_their_names():

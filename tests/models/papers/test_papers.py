@@ -46,6 +46,7 @@ from bankside.models.papers.pam import algorithm, area, placement
 from bankside.models.papers.pam.differences import at_the_peak, energy_factor, gain_difference
 from bankside.models.papers.verdict import Judgement
 from bankside.models.systems import MissingRecord
+from bankside.studies.check import wrong_sources
 from bankside.studies.repro import claim_row, published_modules
 from tests import made_up
 
@@ -458,55 +459,10 @@ def test_categories_follow_from_kind_and_sources(kind, sources, group):
     assert category(kind, [Source(name) for name in sources.split()]) == group
 
 
-#: Functions of the engines and models by the module that has them: a check that calls one shows its value by a run.
-ENGINES = {
-    "bankside.models.memory": {"time_program"},
-    "bankside.models.memory.standby": {"time"},
-    "bankside.models.pam.placement": {"schedule", "append"},
-    "bankside.models.papers.pam.algorithm": {"local"},
-    "bankside.models.serving": {"steady_state", "decode", "search"},
-    "bankside.models.systems": {"evaluate", "capacity", "splits", "gemvs", "step_at"},
-    "bankside.models.cost": {"buffer_cost"},
-    "bankside.models.aim": {"place"},
-    "bankside.models.lolpim": {"time", "program", "place", "dispatch", "compile_model", "lockstep", "grow"},
-    "bankside.models.sparse": {"cluster", "choose", "fetch", "select_steps"},
-    "bankside.constraints.pam.layout": {"accesses"},
-}
-
-
 @pytest.mark.parametrize("name", [name for name in paper_names() if checks_of(name)])
 def test_declared_sources_are_the_ones_that_a_check_uses(name):
     """Every check, without a record: one that needs none declares none, and a run is a call of an engine."""
-    checks, wrong = checks_of(name), {}
-    for identifier, check in checks.items():
-        ran = []
-
-        def note(frame, event, argument, ran=ran):
-            module = frame.f_globals.get("__name__", "")
-            if event == "call" and any(
-                module.startswith(engine) and frame.f_code.co_name in names for engine, names in ENGINES.items()
-            ):
-                ran.append(frame.f_code.co_name)
-
-        evidence, used, old = Evidence(NoRecords(), modules=published_modules), set(), sys.getprofile()
-        sys.setprofile(note)
-        try:
-            check(evidence, identifier)
-        except MissingRecord:
-            used.add(Source.RECORD)
-        except NotCheckable:
-            continue
-        finally:
-            sys.setprofile(old)
-        used |= evidence.used
-        if Source.RECORD not in used and ran:
-            used.add(Source.RUN)
-        declared = checks.sources[identifier] - {Source.PAPER}
-        if Source.RECORD in used:  # whatever comes after the record
-            declared &= used
-        if (used or {Source.SETTING}) != declared:
-            wrong[identifier] = sorted(declared), sorted(used), ran[:1]
-    assert not wrong
+    assert wrong_sources(name) == {}
 
 
 def test_a_check_that_hides_a_record_is_refused():
