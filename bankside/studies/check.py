@@ -22,6 +22,9 @@ __all__ = ["ENGINES", "check", "check_paper", "check_system", "check_unit", "por
 
 Progress = Callable[[str], None]
 
+#: The page of a command's output: called with the document, the folder of records and the typed result.
+PageOf = Callable[[Mapping[str, Any], str | None, Any], str]
+
 #: Errors that are planted into a unit's Verilog, one at a time.
 PLANTED_ERRORS = 4
 
@@ -38,6 +41,7 @@ def check(
     model: str | None = None,
     records: str | os.PathLike[str] | None = None,
     measure: bool = False,
+    page_of: PageOf | None = None,
     progress: Progress = lambda text: None,
 ) -> Checked:
     """Check what has this name: a unit, a system, a paper, or everything that an installed package adds.
@@ -48,6 +52,8 @@ def check(
         Model with which systems are checked; by default the model of the kind, else one that fits.
     measure
         Whether measurements that a system lacks are made first.
+    page_of
+        Makes the page of a result; without it, pages are not checked.
 
     Raises
     ------
@@ -59,7 +65,9 @@ def check(
     for unit in units:
         points += check_unit(UNITS[unit], progress)
     for system in systems:
-        points += check_system(system, model=model, records=records, measure=measure, progress=progress)
+        points += check_system(
+            system, model=model, records=records, measure=measure, page_of=page_of, progress=progress
+        )
     for paper in papers:
         points += check_paper(paper)
     return Checked(name=name, ok=all(point.ok for point in points), checks=points)
@@ -180,7 +188,7 @@ def _arguments(words: str) -> Iterator[None]:
 
 
 def port_faults(unit: Unit, config: Any) -> list[str]:
-    """Differences between the ports of a unit's contract and those of its generator, and what the contract leaves open."""
+    """Differences between a unit's contract and its generator in their ports, and meanings that the contract lacks."""
     from amaranth.hdl import Shape
     from amaranth.lib import data, stream
 
@@ -217,6 +225,7 @@ def check_system(
     model: str | None = None,
     records: str | os.PathLike[str] | None = None,
     measure: bool = False,
+    page_of: PageOf | None = None,
     progress: Progress = lambda text: None,
 ) -> list[CheckedPoint]:
     """A system with a model: its evaluation, its steps for serving, its page, and whether its basis is known."""
@@ -230,7 +239,6 @@ def check_system(
     from bankside.models.systems import load_system
 
     from ..evidence.records import RecordFolder
-    from ..pages import page_of
     from ..provenance.envelope import collecting, enveloped
     from .evaluate import evaluate
     from .explain import explain
@@ -269,11 +277,12 @@ def check_system(
                     f"{whole_ms:.6g} ms in eval",
                 )
         seen.append(f"steps of serve and eval are equal at {len(CONTEXTS) * len(BATCHES)} points")
-    with _point(points, name, "page") as seen:
-        progress(f"{name}: page")
-        page = page_of(document, folder, result)
-        _require("<html" in page, "the page is no HTML")
-        seen.append(f"{len(page.encode()) >> 10} KiB of HTML")
+    if page_of is not None:
+        with _point(points, name, "page") as seen:
+            progress(f"{name}: page")
+            page = page_of(document, folder, result)
+            _require("<html" in page, "the page is no HTML")
+            seen.append(f"{len(page.encode()) >> 10} KiB of HTML")
     with _point(points, name, "basis") as seen, tempfile.TemporaryDirectory() as place:
         path = Path(place, "result.json")
         path.write_text(json.dumps(document))

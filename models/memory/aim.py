@@ -520,8 +520,8 @@ class FrontEnd:
         return after.shape, rows, cycles, counts, stages, after.due
 
     def _repeat(self, piece: _Repeat, state: _State) -> _Outcome:
-        """Iterate until a state repeats. From there on the same iterations repeat: all of them if the time to the next
-        refresh repeats too, else as many as end before it."""
+        """Iterate until a state repeats. From there on the same iterations repeat. If the time to the next refresh does
+        not repeat, this holds for the iterations that end before it."""
         before, body = state, piece.piece
         left, cycles, counts = piece.count, 0, np.zeros(len(self.names), np.int64)
         seen: dict[

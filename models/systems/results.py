@@ -36,7 +36,7 @@ class MissingRecord(ConfigError):
     needs : tuple of :class:`Measurement`
         The missing measurements, each once.
     stale : mapping of :class:`Measurement` to :class:`str`
-        Those of them that have a record of other sources or tools, and what changed since.
+        Measurements whose record is of other sources or tools, and what changed since.
     """
 
     def __init__(

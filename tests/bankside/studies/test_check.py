@@ -13,6 +13,7 @@ from bankside.models import serving
 from bankside.models.papers import Finding, Source
 from bankside.models.papers.evidence import Checks
 from bankside.models.systems.system import Served
+from bankside.pages import page_of
 from bankside.studies import check as checking
 from bankside.studies.check import check, check_paper, check_system, check_unit, port_faults, wrong_sources
 
@@ -74,7 +75,7 @@ def test_ports_that_differ_are_named(monkeypatch, change, fault):
 
 
 def test_a_system_passes_and_one_whose_serving_differs_does_not(monkeypatch):
-    right = lines(check_system("gpu-only", model="llama-3-8b"))
+    right = lines(check_system("gpu-only", model="llama-3-8b", page_of=page_of))
     assert right.keys() == {"evaluation", "serving", "page", "basis"} and all(ok for ok, _ in right.values())
     made = serving.served_system
 
