@@ -58,6 +58,11 @@ RULES = ("measured", "roofline", "attacc-simulator")
 CROSSOVER, CONTEXTS = (MODEL, "qwen1.5-72b"), (512, 1024, 2048, 4096, 8192, 16384, 32768)
 
 
+def with_channel(sim: Sim, channel: Channel) -> DemoSim:
+    """The simulation of a unit with its decode step over the banks of a channel."""
+    return DemoSim.model_validate({**sim.to_json(), "channel": channel})
+
+
 def run(output: str, log: Callable[[str], None]) -> Demo:
     """Run the demo; files go to ``output``, the table to standard output."""
     began = time.perf_counter()
@@ -127,7 +132,7 @@ def run(output: str, log: Callable[[str], None]) -> Demo:
         evaluations=evaluations,
         by_rule=by_rule,
         sweeps=sweeps,
-        sim=DemoSim(**dict(sim), channel=channel),
+        sim=with_channel(sim, channel),
         synth=synth,
         decoding=decoded,
         commands=commands,
