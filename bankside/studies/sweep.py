@@ -209,10 +209,12 @@ def measured(job: Job, kinds: Sequence[Kind]) -> tuple[Selection, list[Record]]:
     records = []
     for kind in kinds:
         measurement = completed(measurement_of(kind, selection, **(flow if kind == "synth" else workload)))
-        record = folder.find(measurement)
+        found = folder.look(measurement)
+        record = None if found.state == "stale" else found.record
         if record is None:
             if not job.measure:
-                raise ConfigError(f"no measurement yet: {measurement.command}")
+                state = f"stale measurement ({found.why})" if found.state == "stale" else "no measurement yet"
+                raise ConfigError(f"{state}: {measurement.command}")
             make(measurement, job.records)
             record = folder.find(measurement)
             if record is None:

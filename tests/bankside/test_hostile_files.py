@@ -26,6 +26,7 @@ from bankside.constraints.core.errors import BanksideError
 from bankside.constraints.core.formats import FORMATS
 from bankside.constraints.memory import load_memory
 from bankside.constraints.memory.memory import FOLDER, Memory
+from bankside.constraints.systems import FILES as SYSTEM_FILES
 from bankside.constraints.systems import RATIOS, RatioTable
 from bankside.constraints.workloads import FILES
 from bankside.evidence.records import RecordFolder
@@ -124,7 +125,7 @@ READERS: dict[str, tuple[str, bytes, Callable[[Path], object]]] = {
         lambda path: select("fp-mul", file=str(path)),
     ),
     "model": ("config.json", (Path(llm.__file__).parent / "mistral-7b.json").read_bytes(), load_model),
-    "system": ("own.yaml", (Path(RATIOS).parent / "systems" / "gpu-lol-pim.yaml").read_bytes(), load_system),
+    "system": ("own.yaml", SYSTEM_FILES["gpu-lol-pim"].read_bytes(), load_system),
     "ratios": ("ratios.yaml", Path(RATIOS).read_bytes(), lambda path: load(path, RatioTable)),
     "paper": ("starc.yaml", (Path(starc.__file__).parent / "claims.yaml").read_bytes(), load_paper),
     "workload": ("own.yaml", FILES["sharegpt_turns"].read_bytes(), load_workload),

@@ -152,6 +152,7 @@ CASES = [
     Case("calibrate-trace", "calibrate pam --trace attention.jsonl"),
     _form("rtl", "rtl -o made"),
     _form("records", "records fp-mul"),
+    _form("check", "check fp-compare"),
     _form("explain", "explain result.json", before=("eval gpu-only --model llama-2-7b --json > result.json",)),
     _form("kernels", "kernels"),
     _form("cache", "cache"),

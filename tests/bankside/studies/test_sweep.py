@@ -148,6 +148,9 @@ def test_units_are_measured_once(tmp_path, monkeypatch, pu_record):
     asked = {"settings": {"sim": True, "preset": "pam-hbm"}, "records": str(folder.folder)}
     (refused,) = sweep.jobs_of("pam-pu", ["tokens=64"], **asked, measure=False)
     assert "no measurement yet: bankside sim pam-pu --preset pam-hbm --tokens 64" in sweep.make_row(refused).error
+    other = pu_record("sim", tokens=64)
+    folder.write(other.model_copy(update={"made_from": other.made_from | {"bench": "0" * 32}}))
+    assert "stale measurement (changed: bench): bankside sim pam-pu --preset pam-hbm" in sweep.make_row(refused).error
     (job,) = sweep.jobs_of("pam-pu", ["tokens=64"], **asked, measure=True)
     row = sweep.make_row(job)
     assert row.error is None and made == ["sim"] and len(row.records) == 2
