@@ -15,8 +15,8 @@ class Calibrate(Noted):
     tier_us: dict[str, float] = key("time of a layer's attention in each tier, with these ratios", "µs")
     rounds: int = key("number of the round whose ratios these are, counted from 1")
     equal: bool = key("whether the slowest tier takes at most a tenth longer than the fastest")
-    sorted: bool = key("whether the tokens are sorted by importance, so that no higher ratios make a tier faster")
     conditions: str = key("description of the calibrated load")
+    sorted: bool = key("whether the tokens are sorted by importance, so that no higher ratios make a tier faster")
     file: str | None = key("written table")
 
 

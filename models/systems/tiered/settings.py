@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import cache
 from pathlib import Path
 
 from ....constraints.core.document import load
 from ....constraints.core.errors import ConfigError, nearest
+from ....constraints.core.workspace import kept
 from ....constraints.systems import LOCALITIES, RATIOS, LocalityTable, RatioTable, Scheduling, Sparsity
 from ...pam.sparsity import DenseSource, Locality, ReplaySource, SparsitySource, SyntheticSource
 
@@ -62,7 +62,7 @@ def _method(system: str, chosen: Sparsity, place: Callable[[str], Path]) -> Spar
     )
 
 
-@cache
+@kept
 def _table() -> RatioTable:
     return load(RATIOS, RatioTable, "a table of ratios")
 
