@@ -11,14 +11,24 @@ from pathlib import Path
 from types import FrameType
 from typing import Any
 
-from bankside.constraints.core.contract import Unit
+from bankside.constraints.core.contract import Unit, Workload
 from bankside.constraints.core.discovery import GROUPS, entries
 from bankside.constraints.core.errors import BanksideError, CheckFailed, ConfigError, nearest
 from bankside.constraints.core.registry import UNITS
 
+from ..hardware.selection import Selection
 from ..results.tool import Checked, CheckedPoint
 
-__all__ = ["ENGINES", "check", "check_paper", "check_system", "check_unit", "port_faults", "wrong_sources"]
+__all__ = [
+    "ENGINES",
+    "check",
+    "check_paper",
+    "check_system",
+    "check_unit",
+    "found_errors",
+    "port_faults",
+    "wrong_sources",
+]
 
 Progress = Callable[[str], None]
 
@@ -29,7 +39,7 @@ PageOf = Callable[[Mapping[str, Any], str | None, Any], str]
 PLANTED_ERRORS = 4
 
 #: Contexts and batches at which a step for serving must take as long as a step of an evaluation.
-CONTEXTS, BATCHES = (512, 2048), (1, 4)
+CONTEXTS, BATCHES = (500, 2000), (1, 4)
 
 #: Models for a system whose kind names none, the first that fits.
 MODELS = ("llama-2-7b", "llama-3-8b", "opt-6.7b")
@@ -126,7 +136,7 @@ def _require(fits: object, otherwise: str) -> None:
 def check_unit(unit: Unit, progress: Progress = lambda text: None) -> list[CheckedPoint]:
     """The smallest hardware of a unit: its ports, its results under all kinds of pressure, and whether its bench finds
     planted errors."""
-    from bankside.cosim.bench.planted import PLANTED, with_planted
+    from bankside.cosim.bench.planted import with_planted
 
     from ..evidence.measure import run_bench
     from ..hardware import generate
@@ -158,17 +168,27 @@ def check_unit(unit: Unit, progress: Progress = lambda text: None) -> list[Check
         seen.append(f"{result.runs['power_up'].vectors} results from random registers, with resets")
     with _point(points, unit.name, "planted errors") as seen:
         _require(points[1].ok, "the results differ, or the bench did not run")
-        found = []
-        for number in range(1, PLANTED_ERRORS + 1):
-            progress(f"{unit.name}: planted error {number} of {PLANTED_ERRORS}")
-            with _arguments(f"+{PLANTED}={number}"):
-                try:
-                    run_bench(selection, workload, verilog=text, quick=True)
-                except CheckFailed:  # other results, or it hung or broke a rule of streams
-                    found.append(number)
+        found = list(found_errors(selection, workload, text, progress))
         _require(found, f"none of {PLANTED_ERRORS} planted errors was found")
         seen.append(f"{len(found)} of {PLANTED_ERRORS} errors in the Verilog were found")
     return points
+
+
+def found_errors(
+    selection: Selection, workload: Workload, text: str, progress: Progress = lambda text: None
+) -> Iterator[int]:
+    """Numbers of the planted errors in a unit's Verilog ``text`` that its bench finds, one after the other."""
+    from bankside.cosim.bench.planted import PLANTED
+
+    from ..evidence.measure import run_bench
+
+    for number in range(1, PLANTED_ERRORS + 1):
+        progress(f"{selection.unit.name}: planted error {number} of {PLANTED_ERRORS}")
+        try:
+            with _arguments(f"+{PLANTED}={number}"):
+                run_bench(selection, workload, verilog=text, quick=True)
+        except CheckFailed:  # other results, or it hung or broke a rule of streams
+            yield number
 
 
 @contextmanager
@@ -314,13 +334,6 @@ ENGINES: Mapping[str, frozenset[str]] = {
 }
 
 
-class _NoRecords:
-    """A source without any record."""
-
-    def find(self, measurement: Any) -> None:
-        return None
-
-
 def wrong_sources(name: str) -> dict[str, tuple[list[Any], list[Any]]]:
     """Claims of a paper whose check declares other sources than it reads: declared sources, and those that it read.
 
@@ -328,6 +341,7 @@ def wrong_sources(name: str) -> dict[str, tuple[list[Any], list[Any]]]:
     """
     from bankside.models.papers import Evidence, NotCheckable, Source, checks_of
     from bankside.models.systems import MissingRecord
+    from bankside.models.systems.results import NoRecords
 
     from .repro import published_modules
 
@@ -343,7 +357,7 @@ def wrong_sources(name: str) -> dict[str, tuple[list[Any], list[Any]]]:
             ):
                 ran.append(frame.f_code.co_name)
 
-        evidence, used, before = Evidence(_NoRecords(), modules=published_modules), set(), sys.getprofile()
+        evidence, used, before = Evidence(NoRecords(), modules=published_modules), set(), sys.getprofile()
         sys.setprofile(note)
         try:
             one(evidence, identifier)

@@ -13,7 +13,7 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Measurement, Record
 from ..cost import DieArea
 
-__all__ = ["NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "RecordSource"]
+__all__ = ["NOT_MODELLED", "Capacity", "Cost", "Evaluation", "MissingRecord", "NoRecords", "RecordSource"]
 
 #: Stands in place of a number for anything without a figure in this model.
 NOT_MODELLED = "not modelled"
@@ -26,6 +26,13 @@ class RecordSource(Protocol):
     def find(self, measurement: Measurement) -> Record | None:
         """The record of exactly this measurement, or None if there is none. Keys that its workload leaves out have the
         unit's defaults."""
+
+
+class NoRecords:
+    """A source without any record."""
+
+    def find(self, measurement: Measurement) -> Record | None:
+        return None
 
 
 class MissingRecord(ConfigError):

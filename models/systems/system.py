@@ -23,7 +23,7 @@ from ..cost import DieArea
 from ..llm import ModelShape, layer_operators
 from ..llm.roles import ENERGY_ROLES, ROLES, EnergyRole, Role
 from .description import Description
-from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, RecordSource
+from .results import NOT_MODELLED, Capacity, Evaluation, MissingRecord, NoRecords, RecordSource
 from .room import BLOCK_TOKENS, GIB, Load, Room, largest, largest_batch
 from .timeline import MAX_SPANS, Span, StepTimeline
 
@@ -182,13 +182,6 @@ class Served:
         self.kv_window, self.kv_tiers = model.sliding_window, system.kv_tiers_tokens(model)
         self.kv_block_tokens, self.kv_capacity_tokens = system.kv_block_tokens(model), system.kv_capacity_tokens(model)
         self.parallelism = {"tensor": system.tp, "pipeline": system.count(model)}
-
-
-class _Nothing:
-    """A source without any record."""
-
-    def find(self, measurement: Measurement) -> Record | None:
-        return None
 
 
 class _Noting:
@@ -428,7 +421,7 @@ class System(ABC):
     def needs(self, model: ModelShape) -> tuple[Any, ...]:
         """Measurements without which figures for ``model`` are missing, as in :attr:`MissingRecord.needs`."""
         try:
-            self.unbound().prepare(model, _Nothing(), False)
+            self.unbound().prepare(model, NoRecords(), False)
         except MissingRecord as missing:
             return missing.needs
         return ()

@@ -174,9 +174,11 @@ def test_its_unit_is_synthesised(toy):
 def test_all_that_it_adds_is_checked_by_its_name(toy):
     code, out, err = toy("check", "bankside-toy", "--model", "qwen1.5-7b", "--measure", "--json")
     assert code == 0, err
-    names = [one["name"] for one in json.loads(out)["checks"]]
-    assert names[:2] == ["toy-adder: ports", "toy-adder: results"] and "toy-row: serving" in names
-    assert names[-1] == "toy: sources"
+    assert [one["name"] for one in json.loads(out)["checks"]] == [
+        *(f"toy-adder: {what}" for what in ("ports", "results", "random power-up", "planted errors")),
+        *(f"toy-row: {what}" for what in ("evaluation", "serving", "page", "basis")),
+        "toy: sources",
+    ]
 
 
 @pytest.mark.slow

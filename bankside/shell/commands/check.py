@@ -24,11 +24,17 @@ def fill(parser: argparse.ArgumentParser) -> None:
 
 
 def run(arguments: argparse.Namespace) -> int:
+    from ...pages import page_of
     from ...studies.check import check
     from ..options import log
 
     result = check(
-        arguments.name, model=arguments.model, records=arguments.records, measure=arguments.measure, progress=log
+        arguments.name,
+        model=arguments.model,
+        records=arguments.records,
+        measure=arguments.measure,
+        page_of=page_of,
+        progress=log,
     )
     show(arguments, result, _text)
     failed = [point for point in result.checks if not point.ok]

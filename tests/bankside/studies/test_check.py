@@ -87,7 +87,7 @@ def test_a_system_passes_and_one_whose_serving_differs_does_not(monkeypatch):
 
     monkeypatch.setattr(serving, "served_system", slower)
     ok, detail = lines(check_system("gpu-only", model="llama-3-8b"))["serving"]
-    assert not ok and detail.startswith("a step of 1 requests at a context of 512 takes")
+    assert not ok and detail.startswith("a step of 1 requests at a context of 500 takes")
 
 
 def test_a_system_without_its_measurements_says_what_to_run(tmp_path, monkeypatch):
@@ -105,6 +105,13 @@ def test_a_source_that_is_declared_and_not_read_is_named(monkeypatch):
     assert wrong_sources("x").keys() == {"made-up"}
     [point] = check_paper("x")
     assert (point.ok, point.detail) == (False, "made-up declares record, but reads nothing")
+
+
+def test_the_command_checks_pages_too(cli):
+    done = cli("check", "gpu-only", "--model", "llama-3-8b", "--json")
+    assert done.code == 0
+    names = [one["name"] for one in json.loads(done.out)["checks"]]
+    assert names == [f"gpu-only: {what}" for what in ("evaluation", "serving", "page", "basis")]
 
 
 def test_names_that_nothing_has_are_refused(cli):
