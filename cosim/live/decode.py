@@ -303,12 +303,24 @@ class RtlHeads:
                 live.hold(bank, k[tokens], v[tokens])
                 got[number] = live.attend(bank, q[query], named)
                 continue
-            assert isinstance(live, LiveAimChannel | LiveInf2Gemv)
             live.hold(bank, k[tokens], v[tokens])
+            if isinstance(live, LiveAimChannel):
+                got[number] = self._cent(live, bank, q[query], len(tokens), named)
+                continue
+            assert isinstance(live, LiveInf2Gemv)
             got[number] = live.attend(bank, q[query], len(tokens), named, self._softmax)
         return got
 
+    def _cent(self, live: LiveAimChannel, bank: Bank, q: np.ndarray, tokens: int, named: Named) -> np.ndarray:
+        """Output of a query: all products on the channel, exponentials and 1 / sum of the backend."""
+        backend = self.backend
+        assert isinstance(backend, CentBackend)
+        scores = live.scores(bank, q, tokens, named)
+        powers = backend.exponentials(scores, Lists.prefixes(np.array([tokens])))
+        sums = np.append(live.output(bank, powers, tokens, named), live.total(powers, bank, named))
+        return backend.divided(sums[None])[0]
+
     def _softmax(self, scores: np.ndarray) -> np.ndarray:
         """Probabilities from the unit that follows the products."""
-        assert isinstance(self.backend, CentBackend | Inf2Backend)
+        assert isinstance(self.backend, Inf2Backend)
         return self.backend.softmax(scores, Lists.prefixes(np.array([len(scores)])))

@@ -144,7 +144,8 @@ class KeysAndValues(Played):
 class LiveAimChannel(KeysAndValues):
     """Scores and outputs of heads on a channel of AiM memory: ``aim-channel``. Its banks hold the heads.
 
-    Key t belongs to bank t modulo the banks, and dimension d of the values to bank d modulo the banks.
+    Key t belongs to bank t modulo the banks, and dimension d of the values to bank d modulo the banks. Ones lie behind the
+    values.
     The programs are :func:`bankside.models.aim.program.gemv`.
     """
 
@@ -159,7 +160,8 @@ class LiveAimChannel(KeysAndValues):
         # Columns of a key, of all keys; of the values of a dimension, of all values.
         self._key, self._value = -(-head_dim // lanes), -(-room // lanes)
         self._keys = -(-room // banks) * self._key
-        self.size = self._keys + -(-head_dim // banks) * self._value
+        self._ones = self._keys + -(-head_dim // banks) * self._value
+        self.size = self._ones + self._value
 
     def store(self, rows: _Rows, tokens: np.ndarray) -> None:
         banks, lanes, layout = self.config.banks, self.config.lanes, self.config.column_layout
@@ -176,6 +178,18 @@ class LiveAimChannel(KeysAndValues):
         columns = values.reshape(-1, banks, self._value, lanes).swapaxes(1, 2)[:, words]
         places = rows.base + self._keys + np.arange(len(columns))[:, None] * self._value + words
         self.unit.write("bank", places.ravel(), layout.pack({"": columns.reshape(-1, banks * lanes)}))
+        ones = np.full((len(words), banks * lanes), self._one, np.int64)
+        self.unit.write("bank", rows.base + self._ones + words, layout.pack({"": ones}))
+
+    @property
+    def _one(self) -> int:
+        """Bits of 1."""
+        return self.config.fmt.bias << self.config.fmt.fraction_bits
+
+    def total(self, p: np.ndarray, bank: Bank, named: Named) -> int:
+        """Bits of the sum of ``p``, from its product with the ones of a head."""
+        ones = np.full((self.config.banks, len(p)), self._one, np.int64)
+        return int(self._product(ones, p, self._rows(bank).base + self._ones, self._value, named)[0])
 
     def scores(self, bank: Bank, q: np.ndarray, tokens: int, named: Named) -> np.ndarray:
         """Bits of the scores of the first tokens of a head."""

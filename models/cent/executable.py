@@ -14,31 +14,40 @@ Each part of the block has its mapping:
   gives 1/rms. Two element-wise products in the banks follow.
 - *Rotary positions.* One element-wise product takes the cosines. Another takes the sines, on exchanged halves of a head.
   ACC adds both.
-- *Scores.* The keys of a token are in one bank. The tokens are spread over all banks.
-- *Softmax.* An element-wise product scales the scores. EXP, ACC and RED give the sum, and a scalar program inverts it. An
-  element-wise product follows.
-- *Context.* A head of values is in one channel. Its dimensions are spread over the banks, with tokens along the row.
+- *Scores.* The keys of a token are in one bank. The tokens are spread over all banks. An element-wise product scales the
+  queries first.
+- *Softmax.* The scores of some tokens and heads fit the shared buffer, where EXP takes them. Their products with the values
+  follow before the next tokens' scores. So no score goes to a bank.
+- *Context.* A head of values is in one channel. Its dimensions are spread over the banks, with tokens along the row. A row
+  of ones gives the sum of the exponentials, as one more dimension. A scalar program inverts the sums, and an element-wise
+  product of the context follows.
 - *SiLU.* AF gives the sigmoid of the sums. Element-wise products combine sigmoid, sums and the other projection.
 - *Several devices.* Each has some heads and some inner elements of the feed-forward network. Device 0 gathers the sums of
   ``wo`` and of ``w2``, adds and broadcasts them. The paper gathers and broadcasts between all matrices, and leaves
   attention to one device.
 
 The order of queries is ``(query of the group, head of keys and values)``, so that queries of neighbouring heads are
-neighbours. The order of the context is ``(query of the group, turn, part of the dimensions, channel)``. Both only permute
-rows and columns of the matrices, which :meth:`ExecutableBlock.rows_of` does when it places them.
+neighbours. The order of the context is ``(query of the group, batch of heads, part of the dimensions, channel)``. Both only
+permute rows and columns of the matrices, which :meth:`ExecutableBlock.rows_of` does when it places them.
+
+The paper scales the scores, and divides them by their sum, in the banks. Both are linear, so this program does them on the
+queries and on the context, which have fewer words. :mod:`bankside.models.cent.block` has the paper's order.
 
 Source: CENT (ASPLOS 2025) sections 5.3 to 5.5. Places, orders and the mask of the last slot are this project's.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
+from typing import Any
 
 import numpy as np
 
 from ...constraints.core.errors import ConfigError
+from ...constraints.core.formats import BF16, FloatFormat
 from ..aim.operators import Gemv, Module
 from ..aim.operators import ceil as _ceil
 from ..memory.aim import CHANNELS, INSTRUCTIONS, channel_mask
@@ -62,6 +71,10 @@ SUMMED = ("wo", "w2")
 
 #: Programs of the RISC-V cores that a block uses (``constraints/cent/programs/programs.c``).
 SCALARS = ("rmsnorm", "softmax", "tail", "repeat", "largest_of_all")
+
+#: Words of a write to a global buffer before the host turns to the next channel: as many requests as a channel's queue
+#: takes without holding up the host.
+TOGETHER = 32
 
 #: Banks of a group: the element-wise product of the first two goes to the third.
 GROUP = 4
@@ -131,8 +144,8 @@ class ExecutableBlock:
             f"channels {self.first} to {self.first + self.channels - 1} are beyond the device's {CHANNELS}",
         )
         need(
-            self.parts <= self.registers,
-            f"a head of {self.head_dim} elements needs {self.parts} registers of a bank, not {self.registers}",
+            self.parts + 2 <= self.registers,
+            f"a head of {self.head_dim} elements needs {self.parts + 2} registers of a bank, not {self.registers}",
         )
         need(
             self.work_slots >= self._least,
@@ -215,10 +228,11 @@ class ExecutableBlock:
             "sum": 1,
             "scalar": 1,
             "x": d,
-            "h": max(d, self.result_slots(self.hidden)),
             "cos": self.head_slots,
             "sin": self.head_slots,
+            "totals": self.heads,
             "sums": (self.devices - 1) * d,
+            "h": max(d, self.result_slots(self.hidden)),
             "work": 0,
         }
         out, at = {}, self.first_slot
@@ -236,14 +250,43 @@ class ExecutableBlock:
     def _least(self) -> int:
         """Slots that the largest operator needs beside the named vectors."""
         query, kv = self.result_slots(self.queries), self.result_slots(self.kv_width)
-        context = self.group * self.turns * self.parts * self.channels
+        # Vectors of attention lie at the end of the buffer. They share the slots of ``h`` with the rotation and the scores.
+        h = self.slot("work") - self.slot("h")
+        scores = self.channels * (_ceil(self.max_tokens, self.units) if self.subtract_maximum else 1)
         return max(
-            query + 3 * kv,
-            query + min(self.fit, self.registers) * self.channels,
-            context + self.columns,
+            query + 2 * kv,
+            query + 2 * kv + self.head_slots - h,
+            query + scores - h,
             self.columns + self.channels,
             2 * self.channels,
-            _ceil(self.max_tokens, self.lanes),
+        )
+
+    @property
+    def end_slot(self) -> int:
+        """Slot behind the block's last."""
+        return self.first_slot + self.slots
+
+    @property
+    def query_slot(self) -> int:
+        """First slot of the queries, and then of the context."""
+        return self.end_slot - self.result_slots(self.queries)
+
+    @property
+    def room(self) -> int:
+        """Slots for scores."""
+        return self.query_slot - self.slot("h")
+
+    @cached_property
+    def batches(self) -> tuple[tuple[int, int], ...]:
+        """First head of keys and values, and number of heads, of each batch that attends together: no two of them in one
+        channel."""
+        turns = _ceil(self.max_tokens, self.units) if self.subtract_maximum else 1
+        most = min(self.room // (self.channels * turns), self.channels)
+        return tuple(
+            (low, min(most, end - low))
+            for first in range(0, self.kv_heads, self.channels)
+            for end in (min(first + self.channels, self.kv_heads),)
+            for low in range(first, end, most)
         )
 
     def slot(self, name: str) -> int:
@@ -274,7 +317,6 @@ class ExecutableBlock:
     @cached_property
     def regions(self) -> dict[str, int]:
         """First row of each region, and of what follows the block (``end``)."""
-        heads = _ceil(self.heads, self.groups)
         ew = _ceil(_ceil(max(self.hidden, self.queries) // self.lanes, self.groups), self.columns)
         gate = _ceil(_ceil(self.result_slots(self.ffn), self.groups), self.columns)
         square = _ceil(_ceil(self.hidden // self.lanes, self.units // 2), self.columns)
@@ -284,8 +326,8 @@ class ExecutableBlock:
             "weight1": ew,
             "weight2": ew,
             "rotary": ew,
-            "scores": heads * self.spans,
-            "powers": heads * self.spans,
+            "scale": ew,
+            "ones": 1,
             "silu": gate,
             "gate": gate,
             "keys": _ceil(self.max_tokens, self.units) * _ceil(self.kv_heads, self.fit),
@@ -309,13 +351,12 @@ class ExecutableBlock:
 
     @cached_property
     def context_order(self) -> np.ndarray:
-        """Element of the heads' results for each element of the context in its slots; -1 for no element."""
+        """Element of the heads' results for each element of the context in its slots."""
         out = []
         for g in range(self.group):
-            for turn in range(self.turns):
-                heads = np.arange(turn * self.channels, min((turn + 1) * self.channels, self.kv_heads))
-                part, head, bank = np.ogrid[: self.parts, : len(heads), : self.banks]
-                out.append(((heads[head] * self.group + g) * self.head_dim + part * self.banks + bank).reshape(-1))
+            for low, count in self.batches:
+                part, head, bank = np.ogrid[: self.parts, low : low + count, : self.banks]
+                out.append(((head * self.group + g) * self.head_dim + part * self.banks + bank).reshape(-1))
         return np.concatenate(out)
 
     def outputs_order(self, name: str) -> np.ndarray:
@@ -353,7 +394,12 @@ class ExecutableBlock:
         return matrix[self.device * outputs : (self.device + 1) * outputs]
 
     def contents(
-        self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int, before: np.ndarray
+        self,
+        matrices: Mapping[str, np.ndarray],
+        norms: Sequence[np.ndarray],
+        scale: int,
+        before: np.ndarray,
+        fmt: FloatFormat = BF16,
     ) -> dict[int, np.ndarray]:
         """All rows of the block by number, as bits of shape ``(channels, columns, banks, lanes)``.
 
@@ -361,7 +407,7 @@ class ExecutableBlock:
         ----------
         matrices : bits by name, of shape ``(outputs, inputs)``
         norms : bits of the weights of the two norms
-        scale : bits of the factor of scores
+        scale : bits of the factor of scores, in the format ``fmt``
         before : what the rows hold elsewhere, finite numbers of shape ``(rows, channels, columns, banks, lanes)``
         """
         rows = {self.first_row + n: row.copy() for n, row in enumerate(before)}
@@ -369,7 +415,7 @@ class ExecutableBlock:
             rows.update(self.rows_of(name, matrix))
         for name, norm in zip(("weight1", "weight2"), norms, strict=True):
             rows.update(self.vector_rows(name, norm, 0))
-        rows.update(self.constant_rows(scale))
+        rows.update(self.constant_rows(scale, fmt))
         return rows
 
     def vector_rows(self, region: str, vector: np.ndarray, offset: int) -> dict[int, np.ndarray]:
@@ -381,12 +427,14 @@ class ExecutableBlock:
             place[channel, column, bank] = words[n]
         return out
 
-    def constant_rows(self, scale: int) -> dict[int, np.ndarray]:
-        """Rows of scores with the bits of the scale in the second bank of each bank group."""
+    def constant_rows(self, scale: int, fmt: FloatFormat = BF16) -> dict[int, np.ndarray]:
+        """Rows that no program writes: the bits of the scale in the second bank of each bank group, and a row of ones."""
+        shape = (self.channels, self.columns, self.banks, self.lanes)
         rows = {}
-        for row in range(self.regions["scores"], self.regions["powers"]):
-            rows[row] = np.zeros((self.channels, self.columns, self.banks, self.lanes), np.int64)
+        for row in range(self.regions["scale"], self.regions["ones"]):
+            rows[row] = np.zeros(shape, np.int64)
             rows[row][:, :, 1::GROUP] = scale
+        rows[self.regions["ones"]] = np.full(shape, fmt.bias << fmt.fraction_bits, np.int64)
         return rows
 
     def fill_caches(self, rows: dict[int, np.ndarray], keys: np.ndarray, values: np.ndarray) -> None:
@@ -416,13 +464,6 @@ class ExecutableBlock:
             channel, group = divmod(where, self.banks // GROUP)
             yield channel, GROUP * group + offset, row + at // self.columns, at % self.columns
 
-    def score_place(self, head: int, word: int) -> tuple[int, int, int, int]:
-        """Channel, first bank of the group, row relative to the region, and column of a word of a head's scores. Heads
-        count in the order of the queries."""
-        turn, group = divmod(head, self.groups)
-        channel, own = divmod(group, self.banks // GROUP)
-        return channel, GROUP * own, turn * self.spans + word // self.columns, word % self.columns
-
     # Program ---------------------------------------------------------------------------------------------------------
 
     def program(self, tokens: int, entries: Mapping[str, int]) -> Program:
@@ -443,7 +484,39 @@ class ExecutableBlock:
         """
         if not 1 <= tokens <= self.max_tokens:
             raise ConfigError(f"tokens must be 1 to {self.max_tokens}, not {tokens}")
-        return _Writer(self, entries).block(tokens)
+        given = tuple(entries[name] for name in SCALARS)
+        before, behind = _surroundings(self, given)
+        return Program(
+            [
+                *before,
+                _Writer(self, entries).stage("append", lambda w: w.append(tokens - 1)),
+                _Writer(self, entries).stage("attention", lambda w: w.attention(tokens)),
+                *behind,
+            ]
+        )
+
+
+@lru_cache(maxsize=64)
+def _surroundings(block: ExecutableBlock, given: tuple[int, ...]) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+    """Stages before the append and behind the attention, which are the same for all tokens. ``given``: see
+    :data:`SCALARS`."""
+    entries = dict(zip(SCALARS, given, strict=True))
+
+    def stage(name: str, write: Callable[[_Writer], None]) -> Stage:
+        return _Writer(block, entries).stage(name, write)
+
+    return (
+        (
+            stage("norm1", lambda w: w.norm("weight1")),
+            stage("qkv", _Writer.queries_keys_values),
+            stage("rotary", _Writer.positions),
+        ),
+        (
+            stage("output", _Writer.output),
+            stage("norm2", lambda w: w.norm("weight2")),
+            stage("feed_forward", _Writer.feed_forward),
+        ),
+    )
 
 
 def memory_commands(program: Program) -> Program:
@@ -470,6 +543,11 @@ class _Writer:
 
     def __init__(self, block: ExecutableBlock, entries: Mapping[str, int]) -> None:
         self.b, self.p, self.entries = block, Program(), entries
+
+    def stage(self, name: str, write: Callable[[_Writer], None]) -> Stage:
+        """What ``write`` appends, as a stage."""
+        write(self)
+        return Stage(name, self.p.body)
 
     # Words between slots and banks -------------------------------------------------------------------------------------
 
@@ -605,11 +683,12 @@ class _Writer:
         self.multiply(words, rows[weight])
         self.get(range(b.slot("h"), b.slot("h") + words), rows[weight])
 
-    def rotate(self, first: int, heads: int, work: int) -> None:
-        """Rotary positions of ``heads`` heads from slot ``first`` on, as many at a time as slots are left from ``work``
-        on."""
+    def rotate(self, first: int, heads: int) -> None:
+        """Rotary positions of ``heads`` heads from slot ``first`` on, as many at a time as the slots of ``h`` and behind it
+        hold."""
         b, row = self.b, self.b.regions["rotary"]
-        n, room = b.head_slots, (b.slot("work") + b.work_slots - work) // b.head_slots
+        work = b.slot("h")
+        n, room = b.head_slots, (self.value_slot - work) // b.head_slots
         for low in range(0, heads, room):
             size = min(room, heads - low) * n
             slots = np.arange(size)
@@ -622,9 +701,35 @@ class _Writer:
                 self.get(range(target, target + size), row)
             self.add(start, work, size)
 
-    def append(self, keys: int, values: int, token: int) -> None:
+    @property
+    def key_slot(self) -> int:
+        """First slot of the newest keys."""
+        return self.b.query_slot - self.b.result_slots(self.b.kv_width)
+
+    @property
+    def value_slot(self) -> int:
+        """First slot of the newest values."""
+        return self.key_slot - self.b.result_slots(self.b.kv_width)
+
+    def queries_keys_values(self) -> None:
+        """Queries, keys and values of ``h``."""
+        for name, target in (("wv", self.value_slot), ("wq", self.b.query_slot), ("wk", self.key_slot)):
+            self.project(name, self.b.slot("h"), target)
+
+    def positions(self) -> None:
+        """Rotary positions of keys and queries, and the scale of the scores on the queries."""
+        b = self.b
+        self.rotate(self.key_slot, b.kv_heads)
+        self.rotate(b.query_slot, b.heads)
+        queries, row = range(b.query_slot, b.query_slot + b.heads * b.head_slots), b.regions["scale"]
+        self.put(queries, 0, row)
+        self.multiply(len(queries), row)
+        self.get(queries, row)
+
+    def append(self, token: int) -> None:
         """Key and value of the newest token, from slots into the caches."""
         b, p, rows = self.b, self.p, self.b.regions
+        keys, values = self.key_slot, self.value_slot
         turn, unit = divmod(token, b.units)
         channel, bank = divmod(unit, b.banks)
         spans = _ceil(b.kv_heads, b.fit)
@@ -652,124 +757,180 @@ class _Writer:
                     element=element,
                 )
 
-    def scores(self, queries: int, tokens: int, work: int) -> None:
-        """Products of all queries with the keys, into the rows of scores. ``work``: first of the remaining slots."""
-        b, p, rows = self.b, self.p, self.b.regions
-        spans, words = _ceil(b.kv_heads, b.fit), _ceil(tokens, b.lanes)
-        turns = _ceil(tokens, b.units)
-        for span in range(spans):
-            heads = min(b.fit, b.kv_heads - span * b.fit)
-            for low in range(0, heads, b.registers):
-                some = min(b.registers, heads - low)
-                room = (b.slot("work") + b.work_slots - work) // (some * b.channels)
-                for g in range(b.group):
-                    head = g * b.kv_heads + span * b.fit + low
-                    p.command(
-                        "WR_GB", opsize=some * b.head_slots, gpr=queries + head * b.head_slots, mask=b.mask, buffer=0
-                    )
-                    for begin in range(0, turns, room):
-                        chunk = min(room, turns - begin)
-                        size = chunk * b.channels
-                        with p.loop(chunk) as turn:
-                            with p.loop(some) as k:
-                                p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=k)
-                            with p.loop(some) as k:
-                                p.command(
-                                    "MAC_ABK",
-                                    opsize=b.head_slots,
-                                    mask=b.mask,
-                                    register=k,
-                                    row=rows["keys"] + begin * spans + span + spans * turn,
-                                    column=low * b.head_slots + b.head_slots * k,
-                                    buffer=b.head_slots * k,
-                                )
-                            with p.loop(some) as k:
-                                p.command("RD_MAC", gpr=work + size * k + b.channels * turn, mask=b.mask, register=k)
-                        done = begin * b.channels
-                        for own in range(some):
-                            self._move(
-                                "WR_SBK",
-                                (
-                                    (work + size * own + word - done, *self._score(head + own, word, 0, "scores"))
-                                    for word in range(done, min(words, done + size))
-                                ),
-                            )
-
-    def _score(self, head: int, word: int, offset: int, region: str) -> tuple[int, int, int, int]:
-        channel, bank, row, column = self.b.score_place(head, word)
-        return channel, bank + offset, self.b.regions[region] + row, column
-
-    def _each_row(self, turn: int, words: int, region: str) -> None:
-        """Element-wise products of the scores of a turn of heads."""
-        b = self.b
-        for n in range(_ceil(words, b.columns)):
-            self.p.command(
-                "EWMUL",
-                opsize=min(b.columns, words - n * b.columns),
-                mask=b.mask,
-                row=b.regions[region] + turn * b.spans + n,
-                column=0,
-            )
-
-    def softmax(self, tokens: int) -> None:
-        """Probabilities of all heads, in the third bank of each head's group."""
+    def attention(self, tokens: int) -> None:
+        """Softmax of the scores of all heads, times the values: the context, in the slots of the queries."""
         b, p = self.b, self.p
-        words, work = _ceil(tokens, b.lanes), b.slot("work")
-        for turn in range(_ceil(b.heads, b.groups)):
-            heads = range(turn * b.groups, min((turn + 1) * b.groups, b.heads))
-            self._each_row(turn, words, "scores")
-            for head in heads:
-                self._move("RD_SBK", ((work + word, *self._score(head, word, 2, "scores")) for word in range(words)))
-                last = work + words - 1
-                if b.subtract_maximum:
-                    if tokens % b.lanes:  # elements behind the newest token are no scores
-                        self.scalar("repeat", last, last, tokens % b.lanes)
-                    self.scalar("largest_of_all", work, b.slot("scalar"), words)
-                    with p.loop(words) as word:
-                        p.command("EWADD", opsize=1, gpr0=work + word, gpr1=b.slot("scalar"))
-                p.command("EXP", opsize=words, gpr0=work, gpr1=work)
-                if tokens % b.lanes:
-                    self.scalar("tail", last, last, tokens % b.lanes)
-                self._move("WR_SBK", ((work + word, *self._score(head, word, 0, "powers")) for word in range(words)))
-                self.fold(work, words)
-                self.scalar("softmax", b.slot("sum"), b.slot("scalar"))
-                self._move(
-                    "WR_SBK", ((b.slot("scalar"), *self._score(head, word, 1, "powers")) for word in range(words))
-                )
-            self._each_row(turn, words, "powers")
+        with p.loop(b.group) as query:
+            for low, count in b.batches:
+                self._batch(query, low, count, tokens)
+        self.scalar("softmax", b.slot("totals"), b.slot("totals"), b.heads)
+        row, first = b.regions["rotary"], b.query_slot
+        context = range(first, first + b.heads * b.head_slots)
+        self.put(context, 0, row)
+        self.put(
+            [
+                b.slot("totals") + query * b.kv_heads + low + head
+                for query in range(b.group)
+                for low, count in b.batches
+                for _ in range(b.parts)
+                for head in range(count)
+            ],
+            1,
+            row,
+        )
+        self.multiply(len(context), row)
+        self.get(context, row)
 
-    def context(self, tokens: int, target: int, work: int) -> None:
-        """Probabilities times values, into the slots from ``target`` on, in :attr:`ExecutableBlock.context_order`."""
-        b, p, rows = self.b, self.p, self.b.regions
-        words = _ceil(tokens, b.lanes)
-        for g in range(b.group):
-            for turn in range(b.turns):
-                own = range(turn * b.channels, min((turn + 1) * b.channels, b.kv_heads))
-                mask = b._mask(*range(len(own)))
-                with p.loop(b.parts) as part:
-                    p.command("WR_BIAS", gpr=b.slot("zero"), mask=mask, register=part)
-                for span in range(_ceil(words, b.columns)):
-                    columns = min(b.columns, words - span * b.columns)
-                    for channel, head in enumerate(own):
-                        places = (
-                            self._score(g * b.kv_heads + head, span * b.columns + n, 2, "powers")
-                            for n in range(columns)
-                        )
-                        self._move("RD_SBK", ((work + n, *place) for n, place in enumerate(places)))
-                        p.command("WR_GB", opsize=columns, gpr=work, mask=b._mask(channel), buffer=0)
-                    with p.loop(b.parts) as part:
-                        p.command(
-                            "MAC_ABK",
-                            opsize=columns,
-                            mask=mask,
-                            register=part,
-                            column=0,
-                            buffer=0,
-                            row=rows["values"] + turn * b.parts * b.spans + span + b.spans * part,
-                        )
-                with p.loop(b.parts) as part:
-                    p.command("RD_MAC", gpr=target + len(own) * part, mask=mask, register=part)
-                target += len(own) * b.parts
+    def _batch(self, query: Any, low: int, count: int, tokens: int) -> None:
+        """Products of exponentials and values, and sums of exponentials, of ``count`` heads from ``low`` on, for one query of
+        the group."""
+        b, p = self.b, self.p
+        words, turns = _ceil(tokens, b.lanes), _ceil(tokens, b.units)
+        mask = b._mask(*((low + k) % b.channels for k in range(count)))
+        first = b.query_slot + b.kv_heads * b.head_slots * query + low * b.head_slots
+        most = b.room // (count * b.channels)
+        step = math.lcm(b.columns, b.channels) // b.channels  # turns that end with a row of values
+        most = min(most - most % step if most >= step else most, turns)
+        size = most * b.channels
+        with p.loop(b.parts + 1) as part:
+            p.command("WR_BIAS", gpr=b.slot("zero"), mask=mask, register=part)
+
+        def chunk(begin: Any, own: int, row: Any, column: Any, last: bool = False) -> None:
+            """``own`` words of each head from the turn ``begin`` on; the first is in ``row`` and ``column`` of the values.
+            A column that a loop counts is in one row with all of them."""
+            slots = _ceil(own, b.channels) * b.channels
+            self._scores(first, low, count, begin, slots // b.channels)
+            self._exponentials(count, slots, own, tokens if last else 0)
+            if not isinstance(column, int):
+                self._products(low, count, mask, slots, 0, own, row, column)
+                return
+            done = 0
+            while done < own:
+                ahead, at = divmod(column + done, b.columns)
+                some = min(own - done, b.columns - at)
+                self._products(low, count, mask, slots, done, some, row + ahead, at)
+                done += some
+
+        full, rest = divmod(words, size)
+        if not rest:  # the last words have a part of their own, since the newest token ends in them
+            full, rest = full - 1, size
+        if size % b.columns == 0:
+            with p.loop(full) as number:
+                chunk(most * number, size, size // b.columns * number, 0)
+        elif b.columns % size == 0:
+            each = b.columns // size
+            rows, some = divmod(full, each)
+            with p.loop(rows) as number, p.loop(each) as place:
+                chunk(most * each * number + most * place, size, number, size * place)
+            with p.loop(some) as place:
+                chunk(most * each * rows + most * place, size, rows, size * place)
+        else:
+            for number in range(full):
+                chunk(most * number, size, *divmod(size * number, b.columns))
+        chunk(most * full, rest, *divmod(size * full, b.columns), last=True)
+        with p.loop(b.parts) as part:
+            p.command("RD_MAC", gpr=first + count * part, mask=mask, register=part)
+        p.command("RD_MAC", gpr=b.slot("totals") + b.kv_heads * query + low, mask=mask, register=b.parts)
+
+    def _scores(self, queries: Any, low: int, count: int, begin: Any, turns: int) -> None:
+        """Scores of ``turns`` turns of tokens, in slots: the words of a head are neighbours."""
+        b, p, work = self.b, self.p, self.b.slot("h")
+        first, size = b.parts + 1, turns * b.channels
+        free = b.registers - b.parts - 1
+        head = low
+        while head < low + count:
+            span, place = divmod(head, b.fit)
+            some = min(b.fit - place, low + count - head, free)
+            own, key = head - low, (b.regions["keys"] + span, b.head_slots * place)
+            p.command("WR_GB", opsize=some * b.head_slots, gpr=queries + own * b.head_slots, mask=b.mask, buffer=0)
+            many = min(free // some, turns)
+            whole, rest = divmod(turns, many)
+            with p.loop(whole) as number:
+                at = many * number
+                self._turns(many, some, first, key, begin + at, (work + size * own + b.channels * at, size))
+            if rest:
+                at = many * whole
+                self._turns(rest, some, first, key, begin + at, (work + size * own + b.channels * at, size))
+            head += some
+
+    def _turns(self, turns: int, heads: int, first: int, key: tuple[int, int], turn: Any, to: tuple[Any, int]) -> None:
+        """Scores of ``heads`` heads in ``turns`` turns of tokens from ``turn`` on, each sum in a register from ``first`` on.
+
+        ``key``: row and column of the first head's keys of the first turn. ``to``: slot of the first result, and distance
+        of the heads.
+        """
+        b, p = self.b, self.p
+        spans = _ceil(b.kv_heads, b.fit)
+        with p.loop(turns * heads) as k:
+            p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=first + k)
+        with p.loop(turns) as one, p.loop(heads) as k:
+            p.command(
+                "MAC_ABK",
+                opsize=b.head_slots,
+                mask=b.mask,
+                register=first + heads * one + k,
+                row=key[0] + spans * (turn + one),
+                column=key[1] + b.head_slots * k,
+                buffer=b.head_slots * k,
+            )
+        with p.loop(turns) as one, p.loop(heads) as k:
+            p.command("RD_MAC", gpr=to[0] + to[1] * k + b.channels * one, mask=b.mask, register=first + heads * one + k)
+
+    def _exponentials(self, count: int, size: int, words: int, tokens: int) -> None:
+        """EXP of ``words`` words of each of ``count`` heads, ``size`` slots apart. ``tokens``: of the cache, if the newest
+        token is in the last word. Elements behind it become 0."""
+        b, p, work = self.b, self.p, self.b.slot("h")
+        behind = tokens % b.lanes
+        if b.subtract_maximum:
+            for head in range(count):
+                own = work + size * head
+                if behind:  # elements behind the newest token are no scores
+                    self.scalar("repeat", own + words - 1, own + words - 1, behind)
+                self.scalar("largest_of_all", own, b.slot("scalar"), words)
+                with p.loop(words) as word:
+                    p.command("EWADD", opsize=1, gpr0=own + word, gpr1=b.slot("scalar"))
+        if words == size:
+            p.command("EXP", opsize=count * size, gpr0=work, gpr1=work)
+        else:
+            with p.loop(count) as head:
+                p.command("EXP", opsize=words, gpr0=work + size * head, gpr1=work + size * head)
+        if behind:
+            with p.loop(count) as head:
+                at = work + words - 1 + size * head
+                p.command("RISCV", opsize=behind, gpr0=at, gpr1=at, pc=self.entries["tail"])
+
+    def _products(
+        self, low: int, count: int, mask: int, size: int, begin: int, words: int, row: Any, column: Any
+    ) -> None:
+        """Products of ``words`` words of exponentials of each head with a row of values from ``column`` on, and with ones."""
+        b, p, rows, work = self.b, self.p, self.b.regions, self.b.slot("h")
+        for at in range(0, words, TOGETHER):
+            for head in range(count):
+                p.command(
+                    "WR_GB",
+                    opsize=min(TOGETHER, words - at),
+                    gpr=work + size * head + begin + at,
+                    mask=b._mask((low + head) % b.channels),
+                    buffer=at,
+                )
+        with p.loop(b.parts) as part:
+            p.command(
+                "MAC_ABK",
+                opsize=words,
+                mask=mask,
+                register=part,
+                row=rows["values"] + low // b.channels * b.parts * b.spans + row + b.spans * part,
+                column=column,
+                buffer=0,
+            )
+        p.command("MAC_ABK", opsize=words, mask=mask, register=b.parts, row=rows["ones"], column=0, buffer=0)
+
+    def output(self) -> None:
+        """Product of the context with ``wo``, added to ``x``."""
+        b = self.b
+        self.project("wo", b.query_slot, b.slot("h"))
+        self.collect(b.slot("h"))
+        self.add(b.slot("x"), b.slot("h"), b.hidden // b.lanes)
 
     def collect(self, first: int) -> None:
         """Add the vectors of ``hidden`` elements in the slots from ``first`` on of all devices. Each device gets the sum.
@@ -831,37 +992,3 @@ class _Writer:
                 self.add(b.slot("x") + first * b.channels, results, size)
 
         self.matrix("w2", piece, lambda first: results, (b.work_slots - b.columns) // b.channels, residual)
-
-    def block(self, tokens: int) -> Program:
-        b, p = self.b, self.p
-        queries = b.slot("work")
-        keys = queries + b.result_slots(b.queries)
-        rest = keys + b.result_slots(b.kv_width)
-        with p.stage("norm1"):
-            self.norm("weight1")
-        with p.stage("qkv"):
-            self.project("wv", b.slot("h"), rest)
-            self.project("wq", b.slot("h"), queries)
-            self.project("wk", b.slot("h"), keys)
-        with p.stage("rotary"):
-            value = rest
-            # Values wait behind the slots that the rotation uses.
-            self.rotate(keys, b.kv_heads, value + b.result_slots(b.kv_width))
-            self.append(keys, value, tokens - 1)
-            self.rotate(queries, b.heads, keys)
-        with p.stage("scores"):
-            self.scores(queries, tokens, keys)
-        with p.stage("softmax"):
-            self.softmax(tokens)
-        with p.stage("context"):
-            context = b.slot("work")
-            self.context(tokens, context, context + b.group * b.kv_heads * b.head_slots)
-        with p.stage("output"):
-            self.project("wo", context, b.slot("h"))
-            self.collect(b.slot("h"))
-            self.add(b.slot("x"), b.slot("h"), b.hidden // b.lanes)
-        with p.stage("norm2"):
-            self.norm("weight2")
-        with p.stage("feed_forward"):
-            self.feed_forward()
-        return p

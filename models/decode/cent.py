@@ -94,47 +94,43 @@ class CentBackend(ChannelBackend):
     # Attention -------------------------------------------------------------------------------------------------------
 
     def query(self, q: np.ndarray) -> np.ndarray:
-        return bits(q)
+        """Queries times the scale, as an element-wise product of the banks."""
+        scale = int(bits(np.array(self.block_shape.head_dim**-0.5, np.float32)))
+        return vector_multiply(bits(q), np.int64(scale), fmt=BF16)
 
     def unit(self, place: Place, q: np.ndarray, k: np.ndarray, v: np.ndarray, lists: Lists) -> np.ndarray:
+        """Exponentials times the values and a column of ones, which gives their sum. The product with 1 / sum follows."""
         scores = self.score_bits(q, k, lists)
-        self._count(self._scaled(scores))
-        return self.output_bits(self.softmax(scores, lists), v, lists)
+        self._count(scores)
+        ones = np.full((len(v), 1), BF16.bias << BF16.fraction_bits, np.int64)
+        values = np.concatenate([v, ones], axis=1)
+        return self.divided(self.output_bits(self.exponentials(scores, lists), values, lists))
 
-    def _scaled(self, scores: np.ndarray) -> np.ndarray:
-        scale = int(bits(np.array(self.block_shape.head_dim**-0.5, np.float32)))
-        return vector_multiply(scores, np.int64(scale), fmt=BF16)
+    def exponentials(self, scores: np.ndarray, lists: Lists) -> np.ndarray:
+        """EXP of scores, less the largest of each list if the backend subtracts it."""
+        if self.maximum:
+            scores = add(scores, np.repeat(self._largest(scores, lists) ^ BF16.sign_mask, lists.sizes), BF16)
+        return self._powers[scores]
 
-    def softmax(self, scores: np.ndarray, lists: Lists) -> np.ndarray:
-        """Probabilities of each list, slot by slot as the PNM units compute them from products of queries and keys."""
-        lanes, sizes, first = self.channel.lanes, lists.sizes, lists.first
-        words = -(-sizes // lanes)
-        scores = self._scaled(scores)
-        out = np.zeros_like(scores)
-        for count in np.unique(words[words > 0]).tolist():
-            rows = np.flatnonzero(words == count)
-            at = first[rows, None] + np.arange(count * lanes)
-            real = np.arange(count * lanes) < sizes[rows, None]
-            at = np.minimum(at, len(scores) - 1)
-            x = scores[at]
-            if self.maximum:
-                x = add(x, self._largest(x, real)[:, None] ^ BF16.sign_mask, BF16)
-            p = np.where(real, self._powers[x], 0)
-            factor = self._reciprocal(p.reshape(len(rows), count, lanes))
-            out[at[real]] = vector_multiply(p, factor[:, None], fmt=BF16)[real]
-        return out
+    @staticmethod
+    def divided(sums: np.ndarray) -> np.ndarray:
+        """Sums of values, times the inverse of the last sum of each row, whose factors were ones."""
+        factor = convert(reciprocal(convert(sums[:, -1:], BF16, FP32), fmt=FP32), FP32, BF16)
+        return vector_multiply(sums[:, :-1], factor, fmt=BF16)
 
-    def _largest(self, x: np.ndarray, real: np.ndarray) -> np.ndarray:
-        """Largest score of each row. A NaN counts only if there is nothing else."""
-        nan = x & ~BF16.sign_mask > BF16.infinity
-        key = np.where(real & ~nan, order_key(x, BF16), -1)
-        best = np.take_along_axis(x, key.argmax(axis=1)[:, None], axis=1)[:, 0]
-        best = np.where(key.max(axis=1) < 0, BF16.negative_infinity, best)
+    @staticmethod
+    def _largest(scores: np.ndarray, lists: Lists) -> np.ndarray:
+        """Largest score of each list. A NaN counts only if there is nothing else."""
+        nan = scores & ~BF16.sign_mask > BF16.infinity
+        key = np.where(nan, -1, order_key(scores, BF16))
+        some = np.flatnonzero(lists.sizes)
+        best = np.full(len(lists.sizes), BF16.negative_infinity)
+        if len(some):
+            most = np.maximum.reduceat(key, lists.first[some])
+            there = np.where(key == np.repeat(most, lists.sizes[some]), np.arange(len(key)), len(key))
+            found = scores[np.minimum.reduceat(there, lists.first[some])]
+            best[some] = np.where(most < 0, BF16.negative_infinity, found)
         return maximum(np.full_like(best, BF16.negative_infinity), best, BF16)
-
-    def _reciprocal(self, slots: np.ndarray) -> np.ndarray:
-        """1 over the sum of each row's slots, of shape ``(rows, slots, lanes)``."""
-        return convert(reciprocal(convert(self._folded(slots), BF16, FP32), fmt=FP32), FP32, BF16)
 
     def _folded(self, slots: np.ndarray) -> np.ndarray:
         slots, count = slots.copy(), slots.shape[1]
