@@ -141,6 +141,11 @@ class CentSystemSpec(Strict):
     units: CentUnitsSpec
     host: CentHostSpec
     energy: CentEnergySpec
+    order: Literal["executed", "authors"] = Field(
+        default="executed",
+        description="program of a block: executed, the one that cent-device executes; authors, the order of the authors' "
+        "generator, which no RTL executes",
+    )
     quirks: Literal["cent-simulator"] | None = Field(
         default=None, description="cent-simulator: as the authors' simulator, with its slips; capacity is not checked"
     )

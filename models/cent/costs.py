@@ -23,6 +23,7 @@ __all__ = [
     "PnmClocks",
     "Transfers",
     "activity",
+    "collected",
     "device_energy_pj",
     "measured_clocks",
     "pnm_clocks",
@@ -53,6 +54,7 @@ class PnmClocks:
     Attributes
     ----------
     core_clocks : clocks in which cores work, for their energy
+    results : clocks in which results of the channels pass the port of the shared buffer
     """
 
     norms: float
@@ -61,10 +63,11 @@ class PnmClocks:
     residuals: float
     core_clocks: float
     clock_ghz: float
+    results: float = 0.0
 
     @property
     def total(self) -> float:
-        return self.norms + self.softmax + self.rotary + self.residuals
+        return self.norms + self.softmax + self.rotary + self.residuals + self.results
 
     @property
     def seconds(self) -> float:
@@ -257,6 +260,23 @@ def transfers(
         total = 3 * broadcast(hidden) + broadcast(ffn) + 2 * gather(hidden)
         payload = 3 * hidden + ffn + 2 * hidden * rest
     return Transfers(total, ELEMENT * payload, 10 * hidden + 2 * ffn)
+
+
+def collected(
+    spec: CentLinkSpec, elements: int, piece: int, tensor: int, devices: int, port: MeasuredPort | None
+) -> Transfers:
+    """Transfers of a block whose devices add two vectors of ``elements``: the first device gathers a piece of each of the
+    others, adds them, and broadcasts the sum, one piece after the other."""
+
+    def seconds(size: int, senders: int) -> float:
+        return _seconds(spec, size, senders, devices, False, port)
+
+    whole, rest = divmod(elements, piece)
+    total = sum(
+        times * (seconds(size, tensor - 1) + seconds(size, 1)) for times, size in ((whole, piece), (1, rest)) if size
+    )
+    payload = 2 * elements * tensor  # each sum: a vector of each other device, and the broadcast
+    return Transfers(2 * total, ELEMENT * payload, payload)
 
 
 # Energy ----------------------------------------------------------------------------------------------------------------

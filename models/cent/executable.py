@@ -52,6 +52,7 @@ from ..aim.operators import Gemv, Module
 from ..aim.operators import ceil as _ceil
 from ..memory.aim import CHANNELS, INSTRUCTIONS, channel_mask
 from ..program import Command, Loop, Node, Program, Stage
+from ..program.selected import Selected, check_runs, units_of
 
 __all__ = ["MATRICES", "SCALARS", "SUMMED", "ExecutableBlock", "memory_commands"]
 
@@ -147,11 +148,8 @@ class ExecutableBlock:
             self.parts + 2 <= self.registers,
             f"a head of {self.head_dim} elements needs {self.parts + 2} registers of a bank, not {self.registers}",
         )
-        need(
-            self.work_slots >= self._least,
-            f"{self.slots} slots are too few for hidden {self.hidden}: "
-            f"{self.slots - self.work_slots + self._least} are needed",
-        )
+        least = self._named + self._h + self._least + (self.devices > 1) * (self.devices - 1)
+        need(self.slots >= least, f"{self.slots} slots are too few for hidden {self.hidden}: {least} are needed")
 
     # Sizes -----------------------------------------------------------------------------------------------------------
 
@@ -220,19 +218,36 @@ class ExecutableBlock:
 
     # Slots -----------------------------------------------------------------------------------------------------------
 
+    @property
+    def _named(self) -> int:
+        """Slots before the sums of other devices."""
+        return 3 + self.hidden // self.lanes + 2 * self.head_slots + self.heads
+
+    @property
+    def _h(self) -> int:
+        """Slots of the vector between the operators."""
+        return max(self.hidden // self.lanes, self.result_slots(self.hidden))
+
+    @property
+    def piece(self) -> int:
+        """Slots of a vector that the first device adds at a time, from all other devices."""
+        if self.devices == 1:
+            return 0
+        free = self.slots - self._named - self._h - self._least
+        return min(self.hidden // self.lanes, free // (self.devices - 1))
+
     @cached_property
     def _slots(self) -> dict[str, int]:
-        d = self.hidden // self.lanes
         sizes = {
             "zero": 1,
             "sum": 1,
             "scalar": 1,
-            "x": d,
+            "x": self.hidden // self.lanes,
             "cos": self.head_slots,
             "sin": self.head_slots,
             "totals": self.heads,
-            "sums": (self.devices - 1) * d,
-            "h": max(d, self.result_slots(self.hidden)),
+            "sums": (self.devices - 1) * self.piece,
+            "h": self._h,
             "work": 0,
         }
         out, at = {}, self.first_slot
@@ -249,9 +264,8 @@ class ExecutableBlock:
     @property
     def _least(self) -> int:
         """Slots that the largest operator needs beside the named vectors."""
-        query, kv = self.result_slots(self.queries), self.result_slots(self.kv_width)
+        query, kv, h = self.result_slots(self.queries), self.result_slots(self.kv_width), self._h
         # Vectors of attention lie at the end of the buffer. They share the slots of ``h`` with the rotation and the scores.
-        h = self.slot("work") - self.slot("h")
         scores = self.channels * (_ceil(self.max_tokens, self.units) if self.subtract_maximum else 1)
         return max(
             query + 2 * kv,
@@ -466,7 +480,7 @@ class ExecutableBlock:
 
     # Program ---------------------------------------------------------------------------------------------------------
 
-    def program(self, tokens: int, entries: Mapping[str, int]) -> Program:
+    def program(self, tokens: int, entries: Mapping[str, int], selected: Selected | None = None) -> Program:
         """One token through the block, with ``tokens`` in the caches, this one included.
 
         The slots ``zero``, ``x``, ``cos`` and ``sin`` (with the sign of each half) hold their values. The rows hold
@@ -476,24 +490,55 @@ class ExecutableBlock:
         ----------
         tokens
         entries : first instruction of each of :data:`SCALARS` in the cores' memories, in words
+        selected : runs of words of ``lanes`` tokens that attention reads, ascending, as
+            :func:`bankside.models.program.selected.runs` has them: one list for all heads, one for each head of keys and
+            values, or one for each query, head by head. None: all words
 
         Raises
         ------
         :exc:`ConfigError`
-            If the cache has no room for so many tokens.
+            If the cache has no room for so many tokens, or a run is outside it.
         """
+        before, behind = self.surroundings(entries)
+        return Program([*before, *self.tokens_stages(tokens, entries, selected), *behind])
+
+    def surroundings(self, entries: Mapping[str, int]) -> tuple[tuple[Stage, ...], tuple[Stage, ...]]:
+        """Stages of :meth:`program` before and behind those that depend on the tokens."""
+        return _surroundings(self, tuple(entries[name] for name in SCALARS))
+
+    def tokens_stages(self, tokens: int, entries: Mapping[str, int], selected: Selected | None = None) -> list[Stage]:
+        """Stages of :meth:`program` that depend on the tokens: the append to the caches, and the attention."""
         if not 1 <= tokens <= self.max_tokens:
             raise ConfigError(f"tokens must be 1 to {self.max_tokens}, not {tokens}")
-        given = tuple(entries[name] for name in SCALARS)
-        before, behind = _surroundings(self, given)
+        read = self._lists(tokens, selected)
+        return [
+            _Writer(self, entries).stage("append", lambda w: w.append(tokens - 1)),
+            _Writer(self, entries).stage("attention", lambda w: w.attention(tokens, read)),
+        ]
+
+    def output_program(self, outputs: int, entries: Mapping[str, int]) -> Program:
+        """The last norm of ``x``, and ``outputs`` rows of the output matrix, whose results the host reads.
+
+        The matrix lies behind the block's rows, and the weights of the norm where the block's first are.
+        """
         return Program(
             [
-                *before,
-                _Writer(self, entries).stage("append", lambda w: w.append(tokens - 1)),
-                _Writer(self, entries).stage("attention", lambda w: w.attention(tokens)),
-                *behind,
+                _Writer(self, entries).stage("norm", lambda w: w.norm("weight1")),
+                _Writer(self, entries).stage("output", lambda w: w.logits(outputs)),
             ]
         )
+
+    def _lists(self, tokens: int, selected: Selected | None) -> np.ndarray | None:
+        """Words that each query reads, as truth values of shape ``(group, kv_heads, words)``."""
+        if selected is None:
+            return None
+        words = _ceil(tokens, self.lanes)
+        check_runs(selected, [self.kv_heads, self.heads], words)
+        read = np.zeros((len(selected), words), bool)
+        for own, runs in zip(read, selected, strict=True):
+            own[units_of(*runs)] = True
+        each = {1: (1, 1), self.heads: (self.kv_heads, self.group)}.get(len(selected), (self.kv_heads, 1))
+        return np.broadcast_to(read.reshape(*each, words).swapaxes(0, 1), (self.group, self.kv_heads, words))
 
 
 @lru_cache(maxsize=64)
@@ -757,12 +802,20 @@ class _Writer:
                     element=element,
                 )
 
-    def attention(self, tokens: int) -> None:
-        """Softmax of the scores of all heads, times the values: the context, in the slots of the queries."""
+    def attention(self, tokens: int, read: np.ndarray | None = None) -> None:
+        """Softmax of the scores of all heads, times the values: the context, in the slots of the queries.
+
+        ``read``: words that each query reads, of shape ``(group, kv_heads, words)``. None: all.
+        """
         b, p = self.b, self.p
-        with p.loop(b.group) as query:
-            for low, count in b.batches:
-                self._batch(query, low, count, tokens)
+        if read is None or (read == read[:1]).all():
+            with p.loop(b.group) as query:
+                for low, count in b.batches:
+                    self._batch(query, low, count, tokens, None if read is None else read[0])
+        else:
+            for number, own in enumerate(read):
+                for low, count in b.batches:
+                    self._batch(number, low, count, tokens, own)
         self.scalar("softmax", b.slot("totals"), b.slot("totals"), b.heads)
         row, first = b.regions["rotary"], b.query_slot
         context = range(first, first + b.heads * b.head_slots)
@@ -781,34 +834,50 @@ class _Writer:
         self.multiply(len(context), row)
         self.get(context, row)
 
-    def _batch(self, query: Any, low: int, count: int, tokens: int) -> None:
+    def _batch(self, query: Any, low: int, count: int, tokens: int, read: np.ndarray | None) -> None:
         """Products of exponentials and values, and sums of exponentials, of ``count`` heads from ``low`` on, for one query of
-        the group."""
+        the group. ``read``: words that each head reads."""
         b, p = self.b, self.p
-        words, turns = _ceil(tokens, b.lanes), _ceil(tokens, b.units)
         mask = b._mask(*((low + k) % b.channels for k in range(count)))
-        first = b.query_slot + b.kv_heads * b.head_slots * query + low * b.head_slots
+        queries = b.query_slot + b.kv_heads * b.head_slots * query
+        first = queries + low * b.head_slots
+        with p.loop(b.parts + 1) as part:
+            p.command("WR_BIAS", gpr=b.slot("zero"), mask=mask, register=part)
+        if read is None:
+            self._all_words(queries, range(low, low + count), tokens)
+        else:
+            alike: dict[bytes, list[int]] = {}
+            for head in range(low, low + count):
+                alike.setdefault(read[head].tobytes(), []).append(head)
+            for heads in alike.values():
+                self._some_words(queries, heads, tokens, np.flatnonzero(read[heads[0]]))
+        with p.loop(b.parts) as part:
+            p.command("RD_MAC", gpr=first + count * part, mask=mask, register=part)
+        p.command("RD_MAC", gpr=b.slot("totals") + b.kv_heads * query + low, mask=mask, register=b.parts)
+
+    def _all_words(self, queries: Any, heads: Sequence[int], tokens: int) -> None:
+        """Scores, exponentials and products of all words."""
+        b, p = self.b, self.p
+        words, turns, count = _ceil(tokens, b.lanes), _ceil(tokens, b.units), len(heads)
         most = b.room // (count * b.channels)
         step = math.lcm(b.columns, b.channels) // b.channels  # turns that end with a row of values
         most = min(most - most % step if most >= step else most, turns)
         size = most * b.channels
-        with p.loop(b.parts + 1) as part:
-            p.command("WR_BIAS", gpr=b.slot("zero"), mask=mask, register=part)
 
         def chunk(begin: Any, own: int, row: Any, column: Any, last: bool = False) -> None:
             """``own`` words of each head from the turn ``begin`` on; the first is in ``row`` and ``column`` of the values.
             A column that a loop counts is in one row with all of them."""
             slots = _ceil(own, b.channels) * b.channels
-            self._scores(first, low, count, begin, slots // b.channels)
+            self._scores(queries, heads, slots, [(begin, slots // b.channels, b.mask)])
             self._exponentials(count, slots, own, tokens if last else 0)
             if not isinstance(column, int):
-                self._products(low, count, mask, slots, 0, own, row, column)
+                self._products(heads, slots, 0, row, [(column, own)])
                 return
             done = 0
             while done < own:
                 ahead, at = divmod(column + done, b.columns)
                 some = min(own - done, b.columns - at)
-                self._products(low, count, mask, slots, done, some, row + ahead, at)
+                self._products(heads, slots, done, row + ahead, [(at, some)])
                 done += some
 
         full, rest = divmod(words, size)
@@ -828,32 +897,76 @@ class _Writer:
             for number in range(full):
                 chunk(most * number, size, *divmod(size * number, b.columns))
         chunk(most * full, rest, *divmod(size * full, b.columns), last=True)
-        with p.loop(b.parts) as part:
-            p.command("RD_MAC", gpr=first + count * part, mask=mask, register=part)
-        p.command("RD_MAC", gpr=b.slot("totals") + b.kv_heads * query + low, mask=mask, register=b.parts)
 
-    def _scores(self, queries: Any, low: int, count: int, begin: Any, turns: int) -> None:
-        """Scores of ``turns`` turns of tokens, in slots: the words of a head are neighbours."""
+    def _some_words(self, queries: Any, heads: Sequence[int], tokens: int, words: np.ndarray) -> None:
+        """Scores, exponentials and products of ``words``. In a turn, only channels with such a word work."""
+        b = self.b
+        newest = (tokens - 1) // b.lanes
+        turns, starts = np.unique(words // b.channels, return_index=True)
+        parts = np.split(words, starts[1:])
+        most = b.room // len(heads)
+        while parts:
+            size, taken = 0, 0
+            while taken < len(parts) and size + len(parts[taken]) <= most:
+                size, taken = size + len(parts[taken]), taken + 1
+            own, parts = parts[:taken], parts[taken:]
+            if b.subtract_maximum and (parts or len(own) < len(turns)):
+                raise ConfigError(
+                    f"the largest of {len(words)} words of scores is found only if {most} slots hold them"
+                )
+            runs: list[tuple[int, int, int]] = []
+            for part in own:
+                turn, mask = int(part[0]) // b.channels, b._mask(*(part % b.channels).tolist())
+                if runs and runs[-1][2] == mask and sum(runs[-1][:2]) == turn:
+                    runs[-1] = (runs[-1][0], runs[-1][1] + 1, mask)
+                else:
+                    runs.append((turn, 1, mask))
+            chosen = np.concatenate(own)
+            self._scores(queries, heads, size, runs)
+            self._exponentials(len(heads), size, size, tokens if chosen[-1] == newest else 0)
+            done = 0
+            for row in np.unique(chosen // b.columns).tolist():
+                columns = chosen[chosen // b.columns == row] % b.columns
+                ends = np.flatnonzero(np.diff(columns) != 1) + 1
+                pieces = [(int(piece[0]), len(piece)) for piece in np.split(columns, ends)]
+                self._products(heads, size, done, row, pieces)
+                done += len(columns)
+
+    def _scores(self, queries: Any, heads: Sequence[int], size: int, runs: Sequence[tuple[Any, int, int]]) -> None:
+        """Scores of some turns of tokens, in slots: the ``size`` words of a head are neighbours.
+
+        ``runs``: first turn, number of turns, and mask of the channels whose words are read.
+        """
         b, p, work = self.b, self.p, self.b.slot("h")
-        first, size = b.parts + 1, turns * b.channels
-        free = b.registers - b.parts - 1
-        head = low
-        while head < low + count:
+        first, free = b.parts + 1, b.registers - b.parts - 1
+        done = 0
+        while done < len(heads):
+            head = heads[done]
             span, place = divmod(head, b.fit)
-            some = min(b.fit - place, low + count - head, free)
-            own, key = head - low, (b.regions["keys"] + span, b.head_slots * place)
-            p.command("WR_GB", opsize=some * b.head_slots, gpr=queries + own * b.head_slots, mask=b.mask, buffer=0)
-            many = min(free // some, turns)
-            whole, rest = divmod(turns, many)
-            with p.loop(whole) as number:
-                at = many * number
-                self._turns(many, some, first, key, begin + at, (work + size * own + b.channels * at, size))
-            if rest:
-                at = many * whole
-                self._turns(rest, some, first, key, begin + at, (work + size * own + b.channels * at, size))
-            head += some
+            some = 1
+            while (
+                done + some < len(heads) and heads[done + some] == head + some and place + some < b.fit and some < free
+            ):
+                some += 1
+            key = (b.regions["keys"] + span, b.head_slots * place)
+            p.command("WR_GB", opsize=some * b.head_slots, gpr=queries + head * b.head_slots, mask=b.mask, buffer=0)
+            to = work + size * done
+            for begin, turns, mask in runs:
+                each = mask.bit_count()
+                many = min(free // some, turns)
+                whole, rest = divmod(turns, many)
+                with p.loop(whole) as number:
+                    at = many * number
+                    self._turns(many, some, first, key, begin + at, mask, (to + each * at, size))
+                if rest:
+                    at = many * whole
+                    self._turns(rest, some, first, key, begin + at, mask, (to + each * at, size))
+                to = to + each * turns
+            done += some
 
-    def _turns(self, turns: int, heads: int, first: int, key: tuple[int, int], turn: Any, to: tuple[Any, int]) -> None:
+    def _turns(
+        self, turns: int, heads: int, first: int, key: tuple[int, int], turn: Any, mask: int, to: tuple[Any, int]
+    ) -> None:
         """Scores of ``heads`` heads in ``turns`` turns of tokens from ``turn`` on, each sum in a register from ``first`` on.
 
         ``key``: row and column of the first head's keys of the first turn. ``to``: slot of the first result, and distance
@@ -862,19 +975,21 @@ class _Writer:
         b, p = self.b, self.p
         spans = _ceil(b.kv_heads, b.fit)
         with p.loop(turns * heads) as k:
-            p.command("WR_BIAS", gpr=b.slot("zero"), mask=b.mask, register=first + k)
+            p.command("WR_BIAS", gpr=b.slot("zero"), mask=mask, register=first + k)
         with p.loop(turns) as one, p.loop(heads) as k:
             p.command(
                 "MAC_ABK",
                 opsize=b.head_slots,
-                mask=b.mask,
+                mask=mask,
                 register=first + heads * one + k,
                 row=key[0] + spans * (turn + one),
                 column=key[1] + b.head_slots * k,
                 buffer=b.head_slots * k,
             )
         with p.loop(turns) as one, p.loop(heads) as k:
-            p.command("RD_MAC", gpr=to[0] + to[1] * k + b.channels * one, mask=b.mask, register=first + heads * one + k)
+            p.command(
+                "RD_MAC", gpr=to[0] + to[1] * k + mask.bit_count() * one, mask=mask, register=first + heads * one + k
+            )
 
     def _exponentials(self, count: int, size: int, words: int, tokens: int) -> None:
         """EXP of ``words`` words of each of ``count`` heads, ``size`` slots apart. ``tokens``: of the cache, if the newest
@@ -900,29 +1015,38 @@ class _Writer:
                 p.command("RISCV", opsize=behind, gpr0=at, gpr1=at, pc=self.entries["tail"])
 
     def _products(
-        self, low: int, count: int, mask: int, size: int, begin: int, words: int, row: Any, column: Any
+        self, heads: Sequence[int], size: int, begin: int, row: Any, pieces: Sequence[tuple[Any, int]]
     ) -> None:
-        """Products of ``words`` words of exponentials of each head with a row of values from ``column`` on, and with ones."""
+        """Products of exponentials with a row of values, and with ones.
+
+        ``begin``: the first of these words among the ``size`` words of a head. ``pieces``: first column and number of
+        words of each run in the row.
+        """
         b, p, rows, work = self.b, self.p, self.b.regions, self.b.slot("h")
+        words = sum(count for _, count in pieces)
+        mask = b._mask(*(head % b.channels for head in heads))
         for at in range(0, words, TOGETHER):
-            for head in range(count):
+            for place, head in enumerate(heads):
                 p.command(
                     "WR_GB",
                     opsize=min(TOGETHER, words - at),
-                    gpr=work + size * head + begin + at,
-                    mask=b._mask((low + head) % b.channels),
+                    gpr=work + size * place + begin + at,
+                    mask=b._mask(head % b.channels),
                     buffer=at,
                 )
         with p.loop(b.parts) as part:
-            p.command(
-                "MAC_ABK",
-                opsize=words,
-                mask=mask,
-                register=part,
-                row=rows["values"] + low // b.channels * b.parts * b.spans + row + b.spans * part,
-                column=column,
-                buffer=0,
-            )
+            done = 0
+            for column, count in pieces:
+                p.command(
+                    "MAC_ABK",
+                    opsize=count,
+                    mask=mask,
+                    register=part,
+                    row=rows["values"] + heads[0] // b.channels * b.parts * b.spans + row + b.spans * part,
+                    column=column,
+                    buffer=done,
+                )
+                done += count
         p.command("MAC_ABK", opsize=words, mask=mask, register=b.parts, row=rows["ones"], column=0, buffer=0)
 
     def output(self) -> None:
@@ -932,24 +1056,40 @@ class _Writer:
         self.collect(b.slot("h"))
         self.add(b.slot("x"), b.slot("h"), b.hidden // b.lanes)
 
+    def logits(self, outputs: int) -> None:
+        """Products of ``h`` with the rows of the output matrix, as many at a time as the slots hold; the host reads them."""
+        b, p, work = self.b, self.p, self.b.slot("work")
+        gemv = Gemv(b._module, b.hidden, outputs, base=b.regions["end"], zero=b.slot("zero"))
+        for first, count in gemv.groups(b.work_slots // b.channels):
+            gemv.group(p, first, count, lambda piece, columns: b.slot("h") + piece * b.columns, work)
+            p.command("RD_GPR", opsize=count * b.channels, gpr=work)
+
     def collect(self, first: int) -> None:
         """Add the vectors of ``hidden`` elements in the slots from ``first`` on of all devices. Each device gets the sum.
 
-        Device 0 gathers the vectors, adds them in the order of the devices, and broadcasts. A device sends its next vector
-        only when it has this sum. So device 0 never holds vectors of two sums, and RECV_CXL needs no name of a device.
+        Device 0 gathers the vectors, adds them in the order of the devices, and broadcasts, a piece that its slots hold after
+        the other. A device sends its next piece only when it has this sum. So device 0 never holds vectors of two sums, and
+        RECV_CXL needs no name of a device.
         """
         b, p = self.b, self.p
-        size, sums = b.hidden // b.lanes, b.slot("sums")
         if b.devices == 1:
             return
+        whole, rest = divmod(b.hidden // b.lanes, b.piece)
+        with p.loop(whole) as number:
+            self._collect(first + b.piece * number, b.piece)
+        if rest:
+            self._collect(first + b.piece * whole, rest)
+
+    def _collect(self, first: Any, size: int) -> None:
+        b, p, sums = self.b, self.p, self.b.slot("sums")
         if b.device:
-            p.command("SEND_CXL", opsize=size, gpr0=first, gpr1=sums + (b.device - 1) * size, device=0)
+            p.command("SEND_CXL", opsize=size, gpr0=first, gpr1=sums + (b.device - 1) * b.piece, device=0)
             p.command("RECV_CXL")
             return
-        for _ in range(b.devices - 1):
+        with p.loop(b.devices - 1):
             p.command("RECV_CXL")
-        for other in range(b.devices - 1):
-            self.add(first, sums + other * size, size)
+        with p.loop(b.devices - 1) as other:
+            p.command("EWADD", opsize=size, gpr0=first, gpr1=sums + b.piece * other)
         p.command("BCAST_CXL", opsize=size, gpr0=first, gpr1=first, count=b.devices - 1)
 
     def feed_forward(self) -> None:

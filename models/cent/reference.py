@@ -58,9 +58,10 @@ class Reference:
     def _norm(self, x: np.ndarray, which: int) -> np.ndarray:
         return np.asarray(x / np.sqrt((x * x).mean() + EPSILON) * self.norms[which])
 
-    def step(self, x: np.ndarray) -> np.ndarray:
-        """Result of the next token, whose key and value are appended."""
-        block, w, position = self.block, self.matrices, len(self.keys)
+    def step(self, x: np.ndarray, position: int | None = None) -> np.ndarray:
+        """Result of the next token, whose key and value are appended. Its position is behind the others' if not given."""
+        block, w = self.block, self.matrices
+        position = len(self.keys) if position is None else position
         h = self._norm(x, 0)
         query = self.query(x, position)
         self.keys.append(self.turned((w["wk"] @ h).reshape(block.kv_heads, -1), position))

@@ -1,8 +1,8 @@
 """CENT: CXL devices of AiM channels that execute whole models.
 
-A stage of the pipeline has one or more blocks. With tensor parallelism of one and more stages than devices, the stages of
-a device share out its channels and run in lock step. Else a block has all channels of ``tensor`` devices: they share its
-matrices, and the first also attends. ``docs/cent/system.md`` has the formulas, and each difference from the authors' simulator.
+A stage of the pipeline has one or more blocks. A block has all channels of the ``tensor`` devices that share it, and the
+stages of a device take turns. :mod:`.cent_orders` has the programs: the one that the RTL executes, and the authors' order.
+``docs/cent/system.md`` has the formulas, and each difference from the authors' simulator.
 """
 
 from __future__ import annotations
@@ -23,26 +23,8 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Record
 from ...constraints.memory import Memory
 from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
-from ..cent.block import (
-    BANKS,
-    LANES,
-    ROW,
-    BlockMapping,
-    block_program,
-    embedding_program,
-    matrices_program,
-    output_program,
-)
-from ..cent.costs import (
-    MeasuredPort,
-    PnmClocks,
-    activity,
-    device_energy_pj,
-    exchange,
-    measured_clocks,
-    pnm_clocks,
-    transfers,
-)
+from ..cent.block import BANKS, LANES, ROW
+from ..cent.costs import Activity, MeasuredPort, device_energy_pj, exchange, transfers
 from ..cost import (
     UnitArea,
     controller_cost,
@@ -54,13 +36,12 @@ from ..cost import (
     tokens_per_usd,
     unit_area,
 )
-from ..llm import ROTARY, ModelShape
+from ..llm import ModelShape
 from ..llm.roles import EnergyRole, Role
 from ..memory.aim import CHANNELS
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
-from ..program import Program
-from ..program.nodes import Command, Loop, Node
 from .cent_keys import CentKeys
+from .cent_orders import AuthorsOrder, ExecutedOrder, Order, Timed
 from .description import Description
 from .memo import kept
 from .results import Capacity, MissingRecord, RecordSource
@@ -95,6 +76,7 @@ class Rules:
     measured : clocks of the units near memory from measurement records; off: those of the authors' simulator
     ports : latency and pace of the CXL port from measurement records; off: latencies and flits of the file
     all_standby : standby of all channels, of devices that wait, and of devices without a stage; off: of one channel
+    executed : the program that the RTL executes; off: the order of the authors' generator
     """
 
     bank_timing: bool = True
@@ -110,6 +92,7 @@ class Rules:
     measured: bool = True
     ports: bool = True
     all_standby: bool = True
+    executed: bool = True
 
 
 #: Rules in the order in which the table of causes takes them.
@@ -125,10 +108,11 @@ class Point:
     Attributes
     ----------
     pim_cycles : cycles of a block's program
-    pim_s, cxl_s, acc_s : seconds of a block on the channels, the links, and the units near memory
+    pim_s, cxl_s, acc_s : seconds of a block on the channels, the links, and the units near memory; in the authors' order
+        units near memory work for all blocks of a device
     embedding_s : seconds of embedding, last norm and output matrix
     period_s : seconds between two tokens of the pipeline, of whatever request
-    token_s : seconds of a token of one request
+    token_s : seconds of a token of one request: in the authors' order beside others in all stages, else alone
     energy_pj : of a token, by component
     """
 
@@ -145,25 +129,6 @@ class Point:
     @property
     def block_s(self) -> float:
         return self.pim_s + self.cxl_s + self.acc_s
-
-
-@lru_cache(maxsize=1 << 13)
-def _lines(body: tuple[Node, ...]) -> int:
-    """Instructions of a program without the host's own reads and writes."""
-    out = 0
-    for node in body:
-        if isinstance(node, Command):
-            out += node.op not in ("W_MEM", "R_MEM")
-        elif isinstance(node, Loop):
-            out += node.count * _lines(node.body)
-        else:
-            out += _lines(node.body)  # type: ignore[union-attr]
-    return out
-
-
-def lines(program: Program) -> int:
-    """Instructions of a program, its end included, without the host's own reads and writes."""
-    return sum(_lines((node,)) for node in program.body) + 1
 
 
 @lru_cache(maxsize=8)
@@ -258,6 +223,10 @@ class CentUnits:
         """Clocks of a program of ``cent-riscv``."""
         return self.riscv.figures.program_clocks(self.riscv.config, name, micro_operations)
 
+    def alone(self, name: str, slots: int) -> float:
+        """Clocks of a program of one core."""
+        return self.riscv.figures.alone_clocks(name, slots)
+
     @property
     def port(self) -> MeasuredPort:
         """The port, at its target clock."""
@@ -285,6 +254,7 @@ class CentSystem(System):
     options = (
         Option("--devices", "device.count", "N", "devices (default: 32)", least=1),
         Option("--quirks", "quirks", "Q", "simulator whose slips are included: cent-simulator"),
+        Option("--order", "order", "O", "program of a block: executed, or authors for the order of their generator"),
     )
     roles = {**System.roles, "cxl": Role.COMMUNICATION, "pipeline_wait": Role.WAIT}
     energy_roles = {
@@ -307,12 +277,16 @@ class CentSystem(System):
         self.tp, self._stages = spec.parallelism.tensor, spec.parallelism.pipeline
         self.pp = self._stages or 0
         self.rules = (
-            rules if rules is not None else SIMULATOR if spec.quirks else replace(Rules(), refresh=spec.device.refresh)
+            rules
+            if rules is not None
+            else SIMULATOR
+            if spec.quirks
+            else replace(Rules(), refresh=spec.device.refresh, executed=spec.order == "executed")
         )
         self.units = CentUnits(self.name, spec.units)
         self._points: dict[Any, Point] = {}
-        self._mappings: dict[tuple[ModelShape, int], BlockMapping] = {}
-        self._others: dict[ModelShape, tuple[StandbyTiming, StandbyTiming | None, int]] = {}
+        self._ends: dict[ModelShape, StandbyTiming] = {}
+        self.order: Order = ExecutedOrder(self) if self.rules.executed else AuthorsOrder(self)
 
     # Splits ----------------------------------------------------------------------------------------------------------
 
@@ -385,33 +359,11 @@ class CentSystem(System):
                 f"{self.name}: {self.count(model)} stages on {self.devices} devices of {CHANNELS} channels: "
                 f"too few devices for {model.name}"
             )
-        self.mapping(model, 1)
+        self.order.check(model)
 
     def channels(self, model: ModelShape) -> int:
         """Channels of a block on a device."""
-        return CHANNELS // self.stages_per_device(model)
-
-    def mapping(self, model: ModelShape, tokens: int) -> BlockMapping:
-        """Mapping of a block with room for ``tokens`` tokens, and for no fewer than the authors' generator has."""
-        rules, most = self.rules, max(int(tokens), 4096)
-        found = self._mappings.get((model, most))
-        if found is None:
-            found = self._mappings[model, most] = BlockMapping(
-                model.hidden_size,
-                model.heads,
-                model.kv_heads,
-                model.intermediate_size,
-                self.channels(model),
-                self.tp,
-                most,
-                model.head_dim,
-                gated=model.gated,
-                rotary=model.family in ROTARY,
-                slips=not rules.mended,
-                shared_inputs=not rules.own_inputs,
-                keys_apart=not rules.own_keys,
-            )
-        return found
+        return self.order.channels(model)
 
     def default_batch(self, model: ModelShape) -> int:
         """A request for each stage."""
@@ -434,7 +386,7 @@ class CentSystem(System):
                 raise ConfigError("the AiM simulator never refreshes: refresh cannot be combined with its quirks")
             self.rules = replace(self.rules, refresh=True)
             self._points.clear()
-            self._others.clear()
+            self._ends.clear()
 
     @property
     def records(self) -> list[Record]:
@@ -446,22 +398,9 @@ class CentSystem(System):
         key = (model, tokens, self.selected)
         return kept(self._points, key, lambda: self._point(model, tokens), 1 << 17)
 
-    def _timed(self, program: Program) -> StandbyTiming:
-        return self.front_end.time(program)
-
-    def _fixed(self, model: ModelShape) -> tuple[StandbyTiming, StandbyTiming | None, int]:
-        """Timing of embedding and output, and of the matrices on the devices beside the first, with their lines."""
-        if model not in self._others:
-            mapping = self.mapping(model, 1)
-            make = output_program if self.rules.lookup else embedding_program
-            ends = self._timed(make(self._ends(model, mapping), model.vocab_size))
-            program = matrices_program(mapping)
-            self._others[model] = (ends, None, 0) if self.tp == 1 else (ends, self._timed(program), lines(program))
-        return self._others[model]
-
-    def _ends(self, model: ModelShape, mapping: BlockMapping) -> BlockMapping:
-        """Mapping of embedding and output: as a block's, or on all channels of all devices."""
-        return replace(mapping, channels=CHANNELS, devices=self.devices) if self.rules.spread_output else mapping
+    def ends(self, model: ModelShape) -> StandbyTiming:
+        """Timing of last norm and output matrix, and under quirks of the embedding."""
+        return kept(self._ends, model, lambda: self.order.ends(model))
 
     def _point(self, model: ModelShape, tokens: int) -> Point:
         if self.selected is None or self.selected.room != tokens:
@@ -479,20 +418,17 @@ class CentSystem(System):
     def _point_of(self, model: ModelShape, tokens: int, layer: int | None) -> Point:
         """A token whose blocks all read what the selection has for a layer; None: all tokens."""
         rules, spec = self.rules, self.spec
-        mapping = self.mapping(model, tokens)
         chosen = None if layer is None or self.selected is None else self.selected.runs(layer, LANES)
-        program = block_program(mapping, tokens, chosen)
+        fetched = tokens
         if layer is not None and self.selected is not None:
-            tokens = min(self.selected.fetched(layer, LANES), tokens)
-        timing = self._timed(program)
-        ends, matrices, matrix_lines = self._fixed(model)
+            fetched = min(self.selected.fetched(layer, LANES), tokens)
+        block, ends = self.order.block(model, tokens, chosen, fetched), self.ends(model)
         clock = self.memory.clock_ps * 1e-12
-        pim, embedding, host = timing.cycles * clock, ends.cycles * clock, spec.host.host_ms * 1e-3
-        whole, count, together = self.whole_devices(model), self.count(model), self.stages_per_device(model)
-        clocks = self._clocks(model, tokens, mapping)
-        acc = clocks.seconds * together
+        pim, embedding, host = block.timing.cycles * clock, ends.cycles * clock, spec.host.host_ms * 1e-3
+        whole, count, turns = self.whole_devices(model), self.count(model), self.order.turns(model)
+        acc = block.clocks.seconds * (self.stages_per_device(model) // turns)
         port = self.units.port if rules.ports else None
-        sent = transfers(spec.link, model, self.tp, self.devices, whole, not rules.links, port)
+        sent = self.order.transfers(model, whole, port)
         cxl, layers = sent.seconds, model.layers
         # One hop at the end of a stage; devices that share a block exchange vectors in every block.
         hops_each_block = not rules.links or (whole and self.tp > 1)
@@ -500,7 +436,11 @@ class CentSystem(System):
             embedding += exchange(spec.link, model.hidden_size, model.vocab_size, self.devices, not rules.links, port)
         blocks = max(self.stages(model)) if rules.whole_blocks else layers / count
         stage = blocks * (pim + acc + (cxl if hops_each_block else 0.0)) + (0.0 if hops_each_block else cxl)
-        if rules.spread_output:  # all devices stop for the output of each token
+        if rules.executed:  # the stages of a device take turns, and all devices stop for the output of each token
+            period = turns * stage + embedding
+            exchanged = layers * cxl if hops_each_block else count * cxl
+            token = layers * (pim + acc) + exchanged + embedding + host
+        elif rules.spread_output:  # all devices stop for the output of each token
             period = stage + embedding
             token = count * period + host
         elif rules.whole_blocks:
@@ -509,39 +449,11 @@ class CentSystem(System):
         else:
             token = layers * (pim + cxl + acc) + embedding + host
             period = token / count
-        energy = self._energy(
-            model,
-            tokens,
-            clocks,
-            timing,
-            lines(program),
-            matrices,
-            matrix_lines,
-            sent.energy_elements,
-            period * count if rules.all_standby else 0.0,
-            ends,
-        )
-        return Point(timing.cycles, pim, cxl, acc, embedding, host, period, token, energy)
-
-    def _clocks(self, model: ModelShape, tokens: int, mapping: BlockMapping) -> PnmClocks:
-        """Clocks of the units near memory for one block."""
-        pnm, rules = self.spec.pnm, self.rules
-        if rules.measured:
-            return measured_clocks(self.units, pnm, model, tokens, mapping.channels, residuals=rules.residuals)
-        return pnm_clocks(pnm, self.spec.energy, model, tokens, residuals=rules.residuals)
+        energy = self._energy(model, block, sent.energy_elements, period * count if rules.all_standby else 0.0, ends)
+        return Point(block.timing.cycles, pim, cxl, acc, embedding, host, period, token, energy)
 
     def _energy(
-        self,
-        model: ModelShape,
-        tokens: int,
-        clocks: PnmClocks,
-        timing: StandbyTiming,
-        size: int,
-        matrices: StandbyTiming | None,
-        matrix_size: int,
-        elements: int,
-        round_s: float,
-        ends: StandbyTiming,
+        self, model: ModelShape, block: Timed, elements: int, round_s: float, ends: StandbyTiming
     ) -> dict[str, float]:
         """Energy of a token. A pass of a device's program serves a token of each of its stages.
 
@@ -549,22 +461,20 @@ class CentSystem(System):
         as the authors' scripts have it, without.
         """
         spec, clock = self.spec, self.memory.clock_ps * 1e-12
-        work = activity(spec.pnm, model, tokens, clocks)
         standby = CHANNELS if self.rules.all_standby else 1
-        passes = model.layers / self.stages_per_device(model) if not self.whole_devices(model) else model.layers
+        passes = model.layers * self.order.turns(model) / self.stages_per_device(model)
         if not self.whole_devices(model) and not self.rules.whole_blocks:
             passes = self.utilised(model)
         link = elements if not self.rules.all_standby else 16 * elements  # bits of an element
-        each = [(passes, device_energy_pj(spec.energy, spec.pnm, timing, size, work, link, standby=standby))]
-        busy = passes * timing.cycles * clock
-        if matrices is not None:
-            each.append(
-                (
-                    passes * (self.tp - 1),
-                    device_energy_pj(spec.energy, spec.pnm, matrices, matrix_size, work, link, standby=standby),
-                )
-            )
-            busy += passes * (self.tp - 1) * matrices.cycles * clock
+        programs = [(passes, block.timing, block.instructions)]
+        others = self.order.others(model, block)
+        if others is not None:
+            programs.append((passes * (self.tp - 1), *others))
+        each = [
+            (times, device_energy_pj(spec.energy, spec.pnm, timing, size, block.work, link, standby=standby))
+            for times, timing, size in programs
+        ]
+        busy = sum(times * timing.cycles * clock for times, timing, _ in programs)
         out: dict[str, float] = {}
         for times, parts in each:
             for name, pj in parts.items():
@@ -572,13 +482,7 @@ class CentSystem(System):
         if self.rules.all_standby:
             sharing = self.devices if self.rules.spread_output else self.tp
             for name, pj in device_energy_pj(
-                spec.energy,
-                spec.pnm,
-                ends,
-                0,
-                replace(work, exponentials=0, sums=0, reductions=0, core_clocks=0, calls=0, slots=0),
-                0.0,
-                standby=standby,
+                spec.energy, spec.pnm, ends, 0, Activity(0, 0, 0, 0, 0, 0), 0.0, standby=standby
             ).items():
                 out[name] = out.get(name, 0.0) + sharing * pj
             # All devices of the system wait for the rest of the round, which every request of it shares.
@@ -611,7 +515,8 @@ class CentSystem(System):
         )
         points = [self.point(model, int(tokens)) for tokens in chosen]
         layers, count = model.layers, self.count(model)
-        each = count if self.rules.spread_output else 1  # all stages stop for the output of each token
+        # In the authors' order, a token stands still for the output of all others.
+        each = count if self.rules.spread_output and not self.rules.executed else 1
         parts = {
             "pim": [layers * p.pim_s for p in points],
             "cxl": [layers * p.cxl_s for p in points],
@@ -646,25 +551,16 @@ class CentSystem(System):
 
     def weight_rows(self, model: ModelShape) -> int:
         """Rows of a bank of the fullest device that hold weights and vectors: its blocks, and the output matrix."""
-        mapping = self.mapping(model, 1)
-        regions = list(mapping.regions().items())
-        ends = [*(first for _, first in regions[1:]), regions[-1][1] + 1]
-        size = {name: end - first for (name, first), end in zip(regions, ends, strict=True)}
-        own = sum(count for name, count in size.items() if name not in ("cache_k", "cache_v"))
         head = -(-model.vocab_size // (CHANNELS * BANKS * self.devices)) * -(-model.hidden_size // ROW)
-        return max(self.stages(model)) * own + head
+        return self.order.weight_rows(model) + head
 
     def kv_rows(self, model: ModelShape, tokens: int) -> int:
         """Rows of a bank of the fullest device for keys and values of a request, in its blocks."""
-        mapping = self.mapping(model, 1)
-        attended = int(model.attended(tokens))
-        keys = -(-attended // mapping.banks) * -(-mapping.kv_width // ROW)
-        values = -(-attended // ROW) * mapping.value_heads * mapping.value_parts
-        return max(self.stages(model)) * (keys + values)
+        return self.order.kv_rows(model, int(model.attended(tokens)))
 
     def _bytes(self, model: ModelShape, rows: int) -> int:
         """Bytes of so many rows in all banks of a device that are in use."""
-        used = self.channels(model) * self.stages_per_device(model)
+        used = self.channels(model) * self.stages_per_device(model) // self.order.turns(model)
         return rows * used * BANKS * ROW * LANES // LANES * 2
 
     def rooms(self, model: ModelShape) -> list[Room]:
@@ -748,9 +644,10 @@ class CentSystem(System):
         source = "CENT's simulator"
         return {
             "attention": Assumption(
-                "attention, norms, positions and products are programs on the AiM channels in the "
-                "order of CENT's generator" + ("" if rules.mended else ", slips included"),
-                "programs",
+                "attention, norms, positions and products are programs on the AiM channels: "
+                + self.order.text
+                + ("" if rules.mended else ", slips included"),
+                "executed" if rules.executed else "authors",
                 spec.device.source,
             ),
             **(
@@ -771,7 +668,8 @@ class CentSystem(System):
                     if rules.measured
                     else "units near memory take the clocks of the authors' model"
                 )
-                + ", one block of a device after the other",
+                + ", one block of a device after the other"
+                + (", and each word of a result a clock of the shared buffer's port" if rules.executed else ""),
                 spec.units.model_dump(exclude={"source"})
                 if rules.measured
                 else spec.pnm.model_dump(exclude={"source"}),
@@ -786,7 +684,9 @@ class CentSystem(System):
             ),
             "overlap": Assumption("channels, units near memory and links work one after the other", False, source),
             "inputs": Assumption(
-                "each block of a device has its own input"
+                "the blocks of a device take turns on all of its channels"
+                if rules.executed
+                else "each block of a device has its own input"
                 if rules.own_inputs
                 else "one input serves all blocks of a device",
                 rules.own_inputs,
@@ -794,7 +694,13 @@ class CentSystem(System):
             "parallelism": Assumption(
                 f"{self.tp} device{'s' if self.tp > 1 else ''} to a block, "
                 f"{self._stages or 'as many stages as blocks' if not self._stages else f'{self._stages} stages'}"
-                + ("; the first device attends while the others wait" if self.tp > 1 else ""),
+                + (
+                    ""
+                    if self.tp == 1
+                    else "; each device attends for some heads, and the first adds the results of all"
+                    if rules.executed
+                    else "; the first device attends while the others wait"
+                ),
                 {"tensor": self.tp, "pipeline": self._stages},
                 spec.parallelism.source,
             ),

@@ -444,6 +444,15 @@ class CoreFigures(CentRiscvResult):
         each = (one.cycles - one.first_core_cycles) / (rounds - 1) if rounds > 1 else one.cycles
         return one.first_core_cycles + max(-(-micro_operations // config.cores) - 1, 0) * each
 
+    def alone_clocks(self, program: str, slots: int) -> float:
+        """Clocks of a program of one core on so many slots. Two programs touch one slot, and take their most."""
+        one = self.programs[program]
+        if program != "largest_of_all":
+            return one.cycles
+        return one.first_core_cycles + (one.cycles - one.first_core_cycles) / max(one.micro_operations - 1, 1) * (
+            slots - 1
+        )
+
 
 class PortFigures(FabricResult):
     """Figures of the CXL port, measured with others at a switch."""

@@ -26,6 +26,7 @@ CAUSES = {
     "measured": "measured clocks of the units near memory",
     "ports": "measured latency and pace of ports and switch",
     "all_standby": "standby of all channels and all devices",
+    "executed": "the program that the RTL executes, blocks of a device by turns",
 }
 
 assert tuple(CAUSES) == RULES

@@ -6,13 +6,14 @@ from typing import Any
 
 from ....constraints.cent.isa import INSTRUCTIONS, PAPER, WORD
 from ....constraints.core.errors import ConfigError
-from ...cent.block import BANKS, LANES, LATCHES, ROW
+from ...cent.block import BANKS, LANES, LATCHES, ROW, matrices_program
 from ...cent.costs import transfers
 from ...cost import controller_cost, load_costs, system_usd
 from ...llm import load_model
 from ...memory.aim import CHANNELS
 from ...systems import load_system
 from ...systems.cent import CentSystem
+from ...systems.cent_orders import AuthorsOrder
 from ..category import Source
 from ..evidence import Evidence, Finding
 from .common import CHECKS, PIPELINED, gpus
@@ -141,11 +142,10 @@ def rules(evidence: Evidence, claim: str) -> Finding:
     shared = load_system(
         "cent", {"device.count": 8, "parallelism.tensor": 8, "parallelism.pipeline": 1, "quirks": "cent-simulator"}
     )
-    assert isinstance(shared, CentSystem)
-    _, others, _ = shared._fixed(model)
+    assert isinstance(shared, CentSystem) and isinstance(shared.order, AuthorsOrder)
+    others = shared.front_end.time(matrices_program(shared.order.mapping(model, 1)))
     return Finding(
-        others is not None
-        and set(others.stages) == {"gemv_wq", "gemv_wk", "gemv_wv", "gemv_wo", "gemv_w1_af", "gemv_w3", "gemv_w2"},
+        set(others.stages) == {"gemv_wq", "gemv_wk", "gemv_wv", "gemv_wo", "gemv_w1_af", "gemv_w3", "gemv_w2"},
         "stages of the program of the devices beside the first",
     )
 

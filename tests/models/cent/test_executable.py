@@ -15,6 +15,7 @@ from bankside.models.cent.executable import MATRICES, SCALARS, ExecutableBlock
 from bankside.models.cent.reference import EPSILON, Reference, rotary
 from bankside.models.cent.words import encode_words
 from bankside.models.numerics import from_float64, to_float64
+from bankside.models.program.selected import runs
 
 SMALL = PRESETS["cent-small"]
 ENTRIES = dict.fromkeys(SCALARS, 0)
@@ -89,18 +90,51 @@ class Device:
             channel.update({row: columns[n] for row, columns in rows.items()})
         reference.keys, reference.values = list(keys), list(values)
 
-    def step(self, number):
-        """A token through a block; returns result and exact result."""
+    def step(self, number, selected=None):
+        """A token through a block; returns result and exact result. ``selected``: words that each head reads."""
         block, reference = self.blocks[number], self.references[number]
         x, position = self.numbers((block.hidden,), 1.0), len(reference.keys)
+        if selected is not None:
+            tokens = np.array([np.isin(np.arange(position) // block.lanes, words) for words in selected])
+            reference = Masked(block, reference, tokens)
+            selected = [runs(np.array(words) * block.lanes, block.lanes) for words in selected]
         for name, values in (("x", x), *zip(("cos", "sin"), rotary(block.head_dim, position), strict=True)):
             self.put(block, name, values)
         isa = SMALL.decoder.isa
-        words = encode_words(block.program(position + 1, self.entries), isa)
+        words = encode_words(block.program(position + 1, self.entries, selected), isa)
         commands = {**isa.commands(fields_of(words)), "position": np.arange(len(words))}
         self.model.run(np.stack([commands[name] for name in SMALL.command_layout.widths], axis=1))
         got = self.model.hub.words("", block.slot("x"), block.hidden // block.lanes)
         return to_float64(got.reshape(-1), BF16), reference.step(x)
+
+
+class Masked:
+    """A block whose query heads attend to some tokens only: ``read`` has a row of truth values for each list."""
+
+    def __init__(self, block, reference, read):
+        self.block, self.reference, self.read = block, reference, read
+
+    def step(self, x):
+        shape, reference, position = self.block, self.reference, len(self.reference.keys)
+        out = []
+        for head in range(shape.heads):
+            # A block of one query head, with only the keys and values that the head reads.
+            own = self.read[head * len(self.read) // shape.heads]
+            kv, dim = head // shape.group, shape.head_dim
+            one = replace(shape, heads=1, kv_heads=1)
+            part = dict(reference.matrices)
+            for name, number in (("wq", head), ("wk", kv), ("wv", kv)):
+                part[name] = part[name][number * dim : (number + 1) * dim]
+            part["wo"] = np.eye(shape.hidden, dim)
+            part["w2"] = np.zeros_like(part["w2"])
+            alone = Reference(one, part, reference.norms)
+            alone.keys = [key[kv : kv + 1] for key, read in zip(reference.keys, own, strict=True) if read]
+            alone.values = [value[kv : kv + 1] for value, read in zip(reference.values, own, strict=True) if read]
+            out.append((alone.step(x, position) - x)[:dim])
+        full, norm = reference.matrices, reference._norm
+        y = x + full["wo"] @ np.concatenate(out)
+        gate = full["w1"] @ norm(y, 1)
+        return y + full["w2"] @ (gate / (1 + np.exp(-gate)) * (full["w3"] @ norm(y, 1)))
 
 
 def error(got, exact):
@@ -195,6 +229,27 @@ def test_fewer_slots_change_the_program_but_not_what_it_computes(channels, past)
         programs.append(device.blocks[0].program(past + 1, device.entries))
     assert np.array_equal(*results)
     assert programs[0].counts() != programs[1].counts()
+
+
+@pytest.mark.parametrize("lists", [1, 3, 6])
+@pytest.mark.parametrize("slots", [45, 256])
+def test_attention_reads_the_words_that_are_selected(slots, lists):
+    """One list for all heads, one for each head of keys and values, and one for each query."""
+    block = small(hidden=16, heads=6, kv_heads=3, head_dim=8, ffn=20, slots=slots, max_tokens=128)
+    device, rng = Device([block], seed=3), np.random.default_rng(lists)
+    device.fill(0, *(device.numbers((101, 3, 8), 1.0) for _ in range(2)))
+    selected = [np.append(np.sort(rng.choice(25, 12, replace=False)), 25) for _ in range(lists)]
+    assert error(*device.step(0, selected)) < 0.02
+
+
+def test_all_words_selected_give_the_same_bits():
+    block = small(hidden=16, heads=6, kv_heads=3, head_dim=8, ffn=20, slots=64, max_tokens=128)
+    results = []
+    for selected in (None, [np.arange(26)]):
+        device = Device([block], seed=3)
+        device.fill(0, *(device.numbers((101, 3, 8), 1.0) for _ in range(2)))
+        results.append(device.step(0, selected)[0])
+    assert np.array_equal(*results)
 
 
 def test_block_of_the_largest_model_fits_buffer_and_rows():
