@@ -138,7 +138,15 @@ SIM = {
                 "first_core_cycles": 60,
                 "cycles_per_item": 1.0,
             }
-            for name, count in (("rmsnorm", 1), ("softmax", 32), ("rope_split", 256), ("rope_join", 256))
+            for name, count in (
+                ("rmsnorm", 1),
+                ("softmax", 32),
+                ("rope_split", 256),
+                ("rope_join", 256),
+                ("tail", 32),
+                ("repeat", 32),
+                ("largest_of_all", 32),
+            )
         },
     },
     # A message of two slots takes 30 clocks, each of the further 16,320 bytes of the vector a twentieth.

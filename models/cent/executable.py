@@ -573,7 +573,7 @@ def memory_commands(program: Program) -> Program:
                 yield Loop(node.count, tuple(visit(node.body)))
             elif isinstance(node, Stage):
                 yield Stage(node.name, tuple(visit(node.body)))
-            elif isinstance(node, Command) and node.op in INSTRUCTIONS:
+            elif isinstance(node, Command) and node.op in INSTRUCTIONS and INSTRUCTIONS[node.op].command is not None:
                 known = INSTRUCTIONS[node.op]
                 yield Command(
                     node.op,

@@ -24,7 +24,7 @@ from ...constraints.aim.hub import EPU_COMMANDS, PimHubConfig, PimHubResult
 from ...constraints.cent.cxl_link import SLOT_BYTES
 from ...constraints.cent.cxl_port import FabricResult
 from ...constraints.cent.pnm import KINDS, CentPnmResult
-from ...constraints.cent.riscv import CentRiscvConfig, CentRiscvResult
+from ...constraints.cent.riscv import CentRiscvConfig, CentRiscvResult, ProgramClocks
 from ...constraints.core.contract import SimResult, Unit, UnitConfig
 from ...constraints.core.document import validate
 from ...constraints.core.errors import ConfigError
@@ -437,16 +437,25 @@ class CoreFigures(CentRiscvResult):
         :exc:`ConfigError`
             If the record has no such program.
         """
-        if program not in self.programs:
-            raise ConfigError(f"the record of cent-riscv has no program '{program}'")
-        one = self.programs[program]
+        one = self._program(program)
         rounds = -(-one.micro_operations // config.cores)
         each = (one.cycles - one.first_core_cycles) / (rounds - 1) if rounds > 1 else one.cycles
         return one.first_core_cycles + max(-(-micro_operations // config.cores) - 1, 0) * each
 
+    def _program(self, program: str) -> ProgramClocks:
+        if program not in self.programs:
+            raise ConfigError(f"the record of cent-riscv has no program '{program}'")
+        return self.programs[program]
+
     def alone_clocks(self, program: str, slots: int) -> float:
-        """Clocks of a program of one core on so many slots. Two programs touch one slot, and take their most."""
-        one = self.programs[program]
+        """Clocks of a program of one core on so many slots. Two programs touch one slot, and take their most.
+
+        Raises
+        ------
+        :exc:`ConfigError`
+            If the record has no such program.
+        """
+        one = self._program(program)
         if program != "largest_of_all":
             return one.cycles
         return one.first_core_cycles + (one.cycles - one.first_core_cycles) / max(one.micro_operations - 1, 1) * (

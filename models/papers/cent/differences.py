@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...systems.cent import Point
 from ..difference import Difference
 from ..evidence import Evidence
 from ..verdict import Judgement
@@ -59,8 +60,8 @@ def joules_by_phase(evidence: Evidence, claim: str, ours: Any, judged: Judgement
 def latency(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     return Difference(
         cause="design",
-        number="mean time of a token of Llama2-70B on 32 devices: memory refreshes, keys are "
-        "on the device that attends, clocks of units are measured",
+        number="mean time of a token of Llama2-70B on 32 devices: memory refreshes, the first device gathers and adds the "
+        "vectors of all, clocks of units are measured",
         ours=1e3 * phase(evidence, SHARED["70b"], "end2end", False, token_s),
         needed=1e3 * phase(evidence, SHARED["70b"], "end2end", True, token_s),
         unit="ms",
@@ -70,11 +71,16 @@ def latency(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Dif
 @CHECKS.off("cent-thr", "cent-thr-70b", "cent-thr-prefill", "cent-thr-decode", "cent-tokdollar")
 def throughput(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     key, model = ("70b", "Llama2-70B in 80") if claim == "cent-thr-70b" else ("13b", "Llama2-13B in 40")
+    when = {"cent-thr-prefill": "prefill", "cent-thr-decode": "decoding"}.get(claim, "end2end")
+
+    def period_us(point: Point) -> float:
+        return 1e6 * point.period_s
+
     return Difference(
         cause="design",
-        number=f"mean time of a token of {model} stages, with refresh, an input for "
-        "each block, and measured clocks of units",
-        ours=1e3 * phase(evidence, PIPELINED[key], "end2end", False, token_s),
-        needed=1e3 * phase(evidence, PIPELINED[key], "end2end", True, token_s),
-        unit="ms",
+        number=f"mean time between two tokens of {model} stages, with refresh, measured clocks of units, and the program "
+        "that the RTL executes",
+        ours=phase(evidence, PIPELINED[key], when, False, period_us),
+        needed=phase(evidence, PIPELINED[key], when, True, period_us),
+        unit="us",
     )
