@@ -77,11 +77,14 @@ class Session:
     Parameters
     ----------
     rows : rows of every bank, which requests get in random order
+    group : queries that share the keys and values of the head
     """
 
-    def __init__(self, config: LolPimModuleConfig, head_dim: int, rows: int, rng: np.random.Generator) -> None:
+    def __init__(
+        self, config: LolPimModuleConfig, head_dim: int, rows: int, rng: np.random.Generator, *, group: int = 1
+    ) -> None:
         self.config, self.rng, self.rows = config, rng, rows
-        self.head = Head(config, head_dim)
+        self.head = Head(config, head_dim, group)
         self.fmt = config.channel.fmt
         self.model = LolPimModel(config, [{} for _ in range(config.channels)])
         self.allocator = Allocator(rows // ROWS, self.head.chunk)
@@ -98,7 +101,8 @@ class Session:
         line = 0
         setup = Program()
         setup.command("WR_GPR", opsize=1, gpr=self.head.zero)
-        for program in (setup, *(self.head.append(n) for n in range(config.channels)), self.head.attend):
+        appends = (self.head.append(n, part) for part in range(self.head.parts) for n in range(config.channels))
+        for program in (setup, *appends, self.head.attend):
             words = encode_program(program, config.dispatcher.encoding, first=line)
             self._write(*load(config.dispatcher, words, line))
             self._programs.append((line, program))
@@ -214,10 +218,11 @@ class Session:
             self._write(set_size(config, slot, self._mapped[slot]))
         self._write(set_tokens(config, slot, tokens))
         self._send(np.concatenate([key, value]))
-        self._run(1 + self.head.place_key(tokens - 1)[0], slot)
+        newest = tokens - 1
+        self._run(1 + self.head.part(newest) * self.config.channels + self.head.place_key(newest)[0], slot)
 
     def ask(self, slot: int, query: np.ndarray) -> None:
-        """Attention of a query over a request's tokens."""
+        """Attention of a query, or of a group of queries, over a request's tokens."""
         self._send(query)
         self._run(len(self._programs) - 1, slot)
 
@@ -227,9 +232,9 @@ class Session:
         self.new_token(slot, key, value)
         first, given = len(model.dispatcher.issued), len(model.given)
         self.ask(slot, query)
-        k, v, q = (to_float64(x, self.fmt) for x in (self.keys[slot], self.values[slot], query))
-        scores = k @ q
-        p = np.exp(scores - scores.max())
+        k, v, q = (to_float64(x, self.fmt) for x in (self.keys[slot], self.values[slot], np.atleast_2d(query)))
+        scores = q @ k.T
+        p = np.exp(scores - scores.max(axis=1, keepdims=True))
         self.decoded.append(
             Decoded(
                 slot,
@@ -237,7 +242,7 @@ class Session:
                 kind,
                 slice(first, len(model.dispatcher.issued)),
                 slice(given, len(model.given)),
-                p / p.sum() @ v,
+                (p / p.sum(axis=1, keepdims=True) @ v).reshape(-1),
             )
         )
 
@@ -249,16 +254,17 @@ class Session:
     # ---- Data ------------------------------------------------------------------------------------------------------
 
     def data(self, tokens: int, steps: int, kind: str = "normal") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Bits of keys, values (prompt and new tokens) and queries (of the new tokens, scaled)."""
-        rng, dim = self.rng, self.head.head_dim
-        q = rng.normal(size=(steps, dim)) * dim**-0.5
+        """Bits of keys, values (prompt and new tokens) and queries (of the new tokens, scaled, of shape ``(steps, group,
+        head_dim)``)."""
+        rng, dim, group = self.rng, self.head.head_dim, self.head.group
+        q = rng.normal(size=(steps, group, dim)) * dim**-0.5
         k, v = rng.normal(size=(2, tokens + steps, dim))
         if kind == "equal":
             k[:] = k[0]
         elif kind == "dominant":
-            k[rng.integers(tokens + 1)] = 16 * dim**0.5 * q[0]
+            k[rng.integers(tokens + 1)] = 16 * dim**0.5 * q[0, 0]
         elif kind == "extreme":
-            q[:] = np.eye(dim)[0]
+            q[:, :] = np.eye(dim)[0]
             k[:, 0] = rng.choice([-60000.0, 60000.0], len(k))
         return from_float64(k, self.fmt), from_float64(v, self.fmt), from_float64(q, self.fmt)
 

@@ -20,7 +20,12 @@ A unit adds to its register until WR_BIAS writes the register, so every result b
 registers, the next zero is written before a result is read. Otherwise a product would wait for the result before it.
 With several registers (CENT has 32), a unit keeps the sums of as many outputs over all pieces of the input.
 
-The hub adds partial results (EWADD): of the pieces of an input, and of the runs and parts of the tokens.
+The hub adds partial results (EWADD): of the pieces of an input, of the parts of the tokens (``token``), and of their runs
+(``head``).
+
+The programs of ``token`` compute: :mod:`bankside.models.lolpim.head` executes them on a module, with SOFTMAX between scores
+and context. Products of a row reach beyond the newest token. With one part, a context reads only words up to this token.
+With several parts, it reads whole runs of all parts, and so :class:`Score` writes zeros behind the newest token's word.
 
 Sizes are in elements of two bytes. Masks of channels follow AiM traces: channel 0 is the highest bit.
 """
@@ -32,8 +37,9 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal
 
+from ...constraints.aim.encoding import mask_of
 from ...constraints.core.errors import ConfigError
-from ..memory.aim import channel_mask
+from ..memory.aim import CHANNELS
 from ..program import Program
 from ..program.nodes import Tokens
 
@@ -71,6 +77,7 @@ class Module:
     rows : of a bank
     registers : accumulation registers of a unit, and so outputs whose sums run together
     first : first channel; a device may have several blocks of channels
+    mask_bits : bits of a mask of channels, whose highest bit is channel 0
     """
 
     channels: int = 16
@@ -80,6 +87,7 @@ class Module:
     rows: int = 16384
     registers: int = 1
     first: int = 0
+    mask_bits: int = CHANNELS
 
     @property
     def units(self) -> int:
@@ -91,7 +99,11 @@ class Module:
 
     @property
     def mask(self) -> int:
-        return channel_mask(self.channels, self.first)
+        return self.mask_of(self.channels)
+
+    def mask_of(self, count: int, first: int = 0) -> int:
+        """Mask of ``count`` channels from ``first`` on."""
+        return mask_of(range(self.first + first, self.first + first + count), self.mask_bits)
 
     @property
     def step_bytes(self) -> int:
@@ -265,8 +277,9 @@ class _Attention:
     source, target, partial, zero : first hub registers of the input, the result, the result of a further run, and zeros
     double : two sets of buffers
     by_tokens : loops count by the tokens of the request for which the program runs, and rows are that request's rows
-        (``token``). ``tokens`` then only says for which context the result is. Surplus tokens of the last row are
+        (``token``). ``tokens`` then only says for which context the result is. Surplus tokens of the last row of keys are
         multiplied too
+    scores : registers from the scores of a query to the scores of the next (``token``); 0 for as many as ``tokens`` take
     """
 
     module: Module
@@ -285,6 +298,7 @@ class _Attention:
     partial: int = 0
     zero: int = 0
     double: bool = False
+    scores: int = 0
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -301,18 +315,37 @@ class _Attention:
         return ceil(self.head_dim, self.module.lanes)
 
     @property
+    def parts(self) -> int:
+        """Number of parts into which the tokens of values are cut."""
+        return max(self.module.units // self.head_dim, 1) if self.partition == "token" else 1
+
+    @property
+    def keys_per_row(self) -> int:
+        """Keys of this head in a row of a bank."""
+        fit = self.module.row // self.head_dim
+        return fit if self.partition == "head" else max(fit // self.heads, 1)
+
+    def _registers(self, run: int) -> int:
+        """Registers from the scores of a query to the scores of the next, if a run of values has ``run`` tokens. Scores
+        take whole rows of keys, and zeros behind them the rest of the parts."""
+        m = self.module
+        row, parts = self.keys_per_row * m.units, self.parts * run
+        behind = ceil(parts, m.lanes) + m.channels if self.parts > 1 else 0
+        return self.scores or ceil(self.tokens, row) * row // m.lanes + behind
+
+    @property
     def _slot(self) -> dict[str, int]:
         return {"slot": 0} if self.by_tokens else {}
 
     def _inputs(self, p: Program, columns: int, gpr: Any, stride: int) -> None:
         """Input of each head that is processed at the same time, ``stride`` registers from one head to the next."""
         for channel in range(self.together):
-            mask = self.module.mask if self.partition == "token" else channel_mask(1, channel)
+            mask = self.module.mask if self.partition == "token" else self.module.mask_of(1, channel)
             p.command("WR_GB", opsize=columns, gpr=gpr + stride * channel, mask=mask)
 
     @property
     def mask(self) -> int:
-        return self.module.mask if self.partition == "token" else channel_mask(self.together)
+        return self.module.mask if self.partition == "token" else self.module.mask_of(self.together)
 
 
 @dataclass(frozen=True)
@@ -320,8 +353,11 @@ class Score(_Attention):
     """Queries times keys of one head (``token``) or ``together`` heads (``head``).
 
     ``token``: a row step has 256 tokens, and one result of each bank is read after each step. The queries of a group
-    are in the buffer together while it has room, so a row is opened once for them.
+    are in the buffer together while it has room, so a row is opened once for them. The scores of a query are neighbours.
     """
+
+    #: Tokens whose values share a row of a bank; with several parts it says how far zeros reach.
+    run: int = 1024
 
     @property
     def steps(self) -> int:
@@ -331,8 +367,7 @@ class Score(_Attention):
 
     @property
     def steps_per_row(self) -> int:
-        fit = self.module.row // self.head_dim
-        return fit if self.partition == "head" else max(fit // self.heads, 1)
+        return self.keys_per_row
 
     @property
     def rows(self) -> int:
@@ -366,6 +401,11 @@ class Score(_Attention):
         fit, group, columns = m.row // self.head_dim, self.group, self.columns
         whole, rest = divmod(group, fit)
 
+        # Registers from a step to the next, and from a query to the next.
+        apart = (
+            (group * m.channels, m.channels) if self.partition == "head" else (m.channels, self._registers(self.run))
+        )
+
         def row_of(steps: int, row: Any, step: Any, query: Any, queries: int) -> None:
             """The steps that share a row; ``step`` is the number of the first step."""
             with p.loop(steps) as one:
@@ -375,10 +415,11 @@ class Score(_Attention):
                         self.double,
                         self.zero,
                         self.mask,
-                        self.target + m.channels * (group * (step + one) + query + q),
+                        self.target + apart[0] * (step + one) + apart[1] * (query + q),
                         opsize=columns,
                         row=row,
                         column=self.column + columns * one,
+                        **({"buffer": columns * q} if queries > 1 else {}),
                         **self._slot,
                     )
 
@@ -398,7 +439,27 @@ class Score(_Attention):
                     row_of(per_row, self.base + self.stride * row, per_row * row, query, queries)
                 if last:
                     row_of(last, self.base + self.stride * full, per_row * full, query, queries)
+        if self.parts > 1 and (self.by_tokens or self.tokens % (self.parts * self.run)):
+            self._zeros(p)
         return p
+
+    def _zeros(self, p: Program) -> None:
+        """Zeros behind the word of the newest token, up to the end of the run of the last part: a product with a zero gives
+        them, in a row that is there."""
+        m, lanes = self.module, self.module.lanes
+        newest: Any = p.newest(lanes) if self.by_tokens else (self.tokens - 1) // lanes
+        p.command("WR_GB", opsize=1, gpr=self.zero, mask=self.mask)
+        if not self.double:
+            p.command("WR_BIAS", gpr=self.zero, mask=self.mask)
+        p.command("MAC_ABK", opsize=1, mask=self.mask, row=self.base, column=self.column, **self._slot)
+        if self.double:
+            p.command("WR_BIAS", gpr=self.zero, mask=self.mask)
+        with p.loop(self.group) as query, p.loop(ceil(self.parts * self.run // lanes - 1, m.channels)) as word:
+            p.command(
+                "RD_MAC",
+                gpr=self.target + 1 + self._registers(self.run) * query + m.channels * word + newest,
+                mask=self.mask,
+            )
 
 
 @dataclass(frozen=True)
@@ -407,17 +468,14 @@ class Context(_Attention):
 
     ``run`` is the number of tokens that lie together in a row, at most a whole row.
 
-    ``token``: the parts of the tokens are processed together, each with its own input. Results are read once a query.
-    With a group of queries, whose products share an open row, results are read once a run. ``head``: the results of
-    each dimension and run are read, and the hub adds them.
+    ``token``: the parts of the tokens are processed together, each with its own input. The sums of a query's dimensions
+    stay in registers over all runs. With more dimensions of a unit than registers, the inputs are written again for each
+    group of registers. ``shared``: the dimensions of a run share a row. ``head``: the results of each dimension and run are
+    read, and the hub adds them.
     """
 
     run: int = 1024
-
-    @property
-    def parts(self) -> int:
-        """Number of parts into which the tokens are cut."""
-        return max(self.module.units // self.head_dim, 1) if self.partition == "token" else 1
+    shared: bool = False
 
     @property
     def passes(self) -> int:
@@ -442,7 +500,7 @@ class Context(_Attention):
     @property
     def often(self) -> bool:
         """Whether results are read once a run, otherwise once a query."""
-        return self.partition == "head" or self.group > 1 or self.passes > 1
+        return self.partition == "head"
 
     @property
     def sums(self) -> tuple[tuple[tuple[int, int], ...], tuple[tuple[int, int], ...]]:
@@ -484,7 +542,7 @@ class Context(_Attention):
             )
         return channel, bank, self.base + number, at
 
-    def _part_inputs(self, p: Program, columns: int, gpr: Any) -> None:
+    def _part_inputs(self, p: Program, columns: Any, gpr: Any) -> None:
         """Inputs: runs of tokens of all parts, or of all heads that are processed at the same time."""
         m, registers = self.module, self.run // self.module.lanes
         if self.partition == "head":
@@ -492,53 +550,61 @@ class Context(_Attention):
             return
         each = max(m.channels // self.parts, 1)
         for part in range(min(self.parts, m.channels)):
-            p.command("WR_GB", opsize=columns, gpr=gpr + registers * part, mask=channel_mask(each, part * each))
+            p.command("WR_GB", opsize=columns, gpr=gpr + registers * part, mask=m.mask_of(each, part * each))
 
     @cached_property
     def program(self) -> Program:
+        if self.partition == "token":
+            return self._by_registers()
         p, m = Program(), self.module
         full, words = self.run // m.lanes, self.passes * m.channels
 
-        def runs(count: int | Tokens, columns: int, first: int) -> None:
-            """Runs from ``first`` on. Where each run is read, the hub adds the results of further runs to the first."""
+        def runs(count: int, columns: int, first: int) -> None:
+            """Runs from ``first`` on. The hub adds the results of further runs to the first."""
             into = self.partial if first else self.target
             with p.loop(count) as step:
                 with p.loop(self.group) as query:
-                    self._part_inputs(
-                        p, columns, self.source + full * self.parts * ((first + step) * self.group + query)
-                    )
+                    self._part_inputs(p, columns, self.source + full * ((first + step) * self.group + query))
                     with p.loop(self.passes) as one:
-                        row = self.base + self.stride * ((first + step) * self.passes + one)
-                        operands: dict[str, Any] = {"opsize": columns, "column": self.column, "row": row, **self._slot}
-                        if self.often:
-                            _product(
-                                p,
-                                self.double,
-                                self.zero,
-                                self.mask,
-                                into + m.channels * (self.passes * query + one),
-                                **operands,
-                            )
-                        else:
-                            p.command("MAC_ABK", mask=self.mask, **operands)
-                    if self.often and first:
+                        _product(
+                            p,
+                            self.double,
+                            self.zero,
+                            self.mask,
+                            into + m.channels * (self.passes * query + one),
+                            opsize=columns,
+                            column=self.column,
+                            row=self.base + self.stride * ((first + step) * self.passes + one),
+                        )
+                    if first:
                         p.command("EWADD", opsize=words, gpr0=self.target + words * query, gpr1=into + words * query)
 
-        if self.double or not self.often:
+        if self.double:
             p.command("WR_BIAS", gpr=self.zero, mask=self.mask)
-        if self.by_tokens and self.often:
+        rest = self.tokens - (self.steps - 1) * self.run
+        if self.steps > 1:
             runs(1, full, 0)
-            runs(Tokens(self.parts * self.run, -1), full, 1)
-        elif self.by_tokens:
-            runs(Tokens(self.parts * self.run), full, 0)
-        else:
-            rest = self.tokens - (self.steps - 1) * self.parts * self.run
-            if self.steps > 1:
-                runs(1, full, 0)
-                runs(self.steps - 2, full, 1)
-            runs(1, ceil(ceil(rest, self.parts), m.lanes), self.steps - 1)
-        if not self.often:
-            p.command("RD_MAC", gpr=self.target, mask=self.mask)
+            runs(self.steps - 2, full, 1)
+        runs(1, ceil(rest, m.lanes), self.steps - 1)
+        return p
+
+    def _by_registers(self) -> Program:
+        p, m = Program(), self.module
+        together, words = min(m.registers, self.passes), self.passes * m.channels
+        apart = self._registers(self.run)
+
+        def zeros(count: int) -> None:
+            with p.loop(count) as one:
+                p.command("WR_BIAS", gpr=self.zero, mask=self.mask, register=one)
+
+        with p.loop(self.group) as query:
+            if self.double:
+                zeros(together)
+            whole, rest = divmod(self.passes, together)
+            with p.loop(whole) as batch:
+                self._sums(p, query, apart * query, together * batch, together, zeros)
+            if rest:
+                self._sums(p, query, apart * query, together * whole, rest, zeros)
         if self.parts > 1:
             own = max(words // self.parts, 1)
             with p.loop(self.group) as query, p.loop(self.parts - 1) as part:
@@ -549,6 +615,52 @@ class Context(_Attention):
                     gpr1=self.target + words * query + own * (1 + part),
                 )
         return p
+
+    def _sums(self, p: Program, query: Any, scores: Any, first: Any, count: int, zeros: Callable[[int], None]) -> None:
+        """Sums of ``count`` dimensions of a unit from ``first`` on over all tokens, each in a register. ``scores``: distance
+        of the query's scores."""
+        m, full = self.module, self.run // self.module.lanes
+        size = self.parts * self.run  # tokens of a step
+
+        def step(number: Any, columns: Any) -> None:
+            self._part_inputs(p, columns, self.source + scores + full * self.parts * number)
+            with p.loop(count) as one:
+                if self.shared:
+                    row, column = number, self.column + full * (first + one)
+                else:
+                    row, column = self.passes * number + first + one, self.column
+                p.command(
+                    "MAC_ABK",
+                    opsize=columns,
+                    mask=self.mask,
+                    register=one,
+                    row=self.base + self.stride * row,
+                    column=column,
+                    **self._slot,
+                )
+
+        if not self.double:
+            zeros(count)
+        if not self.by_tokens:
+            with p.loop(self.steps - 1) as number:
+                step(number, full)
+            step(self.steps - 1, ceil(min(self.tokens - (self.steps - 1) * size, self.run), m.lanes))
+        elif self.parts > 1:
+            with p.loop(Tokens(size)) as number:
+                step(number, full)
+        else:
+            with p.loop(Tokens(size, -1)) as number:
+                step(number, full)
+            step(p.newest(size), 1 + p.newest(m.lanes, full))
+        if self.double:
+            zeros(min(m.registers, self.passes))
+        with p.loop(count) as one:
+            p.command(
+                "RD_MAC",
+                gpr=self.target + self.passes * m.channels * query + m.channels * first + m.channels * one,
+                mask=self.mask,
+                register=one,
+            )
 
 
 @dataclass(frozen=True)
@@ -573,7 +685,7 @@ class Append(_Attention):
             channels = ceil(min(self.head_dim, m.units), m.banks)
             with p.loop(self.heads * ceil(self.head_dim, m.units)) as row:
                 for channel in range(channels):
-                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel), row=first + row)
+                    p.command("WR_ABK", gpr=0, mask=m.mask_of(1, channel), row=first + row)
             return p
         with p.loop(ceil(self.heads, m.channels)) as turn:
             for channel in range(min(self.heads, m.channels)):
@@ -581,5 +693,5 @@ class Append(_Attention):
                     p.command("W_MEM", channel=channel, bank=0, row=self.base + turn)
             with p.loop(ceil(self.head_dim, m.banks)) as row:
                 for channel in range(min(self.heads, m.channels)):
-                    p.command("WR_ABK", gpr=0, mask=channel_mask(1, channel), row=self.base + 64 + row)
+                    p.command("WR_ABK", gpr=0, mask=m.mask_of(1, channel), row=self.base + 64 + row)
         return p

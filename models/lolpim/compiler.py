@@ -20,7 +20,7 @@ from ...constraints.core.errors import ConfigError, nearest
 from ..aim.operators import Append, Context, Score, ceil
 from ..llm import ROTARY, ModelShape
 from ..program import Affine, Command, Loop, Program, Stage
-from ..program.nodes import Node, Tokens, shift
+from ..program.nodes import Node, shift, simplified
 
 __all__ = ["Compiled", "Row", "compile_model", "patterns"]
 
@@ -119,39 +119,6 @@ def _moved(body: Sequence[Node], depth: int, offsets: Mapping[tuple[str, str], A
         return tuple(out)
 
     return visit(tuple(shift(body, depth, {})))
-
-
-def _simple(body: Sequence[Node], gone: tuple[int, ...] = ()) -> tuple[Node, ...]:
-    """``body`` without loops of one iteration or none. ``gone`` marks surrounding levels that were such loops."""
-    out: list[Node] = []
-    depth = len(gone)
-    for node in body:
-        if isinstance(node, Command):
-            out.append(
-                Command(
-                    node.op,
-                    {
-                        name: Affine(
-                            value.base,
-                            tuple(
-                                stride
-                                for level, stride in enumerate(value.strides)
-                                if level >= depth or not gone[level]
-                            ),
-                        )
-                        for name, value in node.operands
-                    },
-                )
-            )
-        elif isinstance(node, Stage):
-            inner = _simple(node.body, gone)
-            if inner:
-                out.append(Stage(node.name, inner))
-        elif isinstance(node, Loop):
-            once = not isinstance(node.count, Tokens) and node.count <= 1
-            inner = () if once and not node.count else _simple(node.body, (*gone, int(once)))
-            out.extend(inner if once else [Loop(node.count, inner)])
-    return tuple(out)
 
 
 def _bytes(vectors: int) -> str:
@@ -383,7 +350,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         raise ConfigError(
             f"{model.name} with {tokens} tokens needs {registers} registers of the hub, 32 bytes each; it has {most}"
         )
-    stages = [Stage(name, _simple(body, (0,))) for name, body in parts if body]
+    stages = [Stage(name, simplified(body, (0,))) for name, body in parts if body]
     return Compiled(
         patterns(model),
         layers,

@@ -1,27 +1,30 @@
 """Attention of one head on a LoL-PIM module: places of keys and values, and programs that the dispatcher executes.
 
-A chunk of tokens takes two rows in every bank: virtual rows ``2 n`` (keys) and ``2 n + 1`` (values) of its request.
+A chunk of tokens takes two rows in every bank: virtual rows ``2 n`` (keys) and ``2 n + 1`` (values) of its request. The
+programs are the operators of :mod:`bankside.models.aim.operators` that the system times, with SOFTMAX between them.
 
-- Keys: the tokens are spread over all banks, and a row holds all keys that fit into it
-  (:class:`bankside.models.aim.operators.Score`, ``token``).
-- Values: the head dimensions are spread over all banks. The tokens of the chunk lie along the row, one pass over the
-  units behind the other.
+- Keys: the tokens are spread over all banks, and a row holds all keys that fit into it (``Score``, ``token``).
+- Values: the head dimensions are spread over the banks. The tokens of the chunk lie along the row, one dimension of a unit
+  behind the other. With fewer dimensions than banks, the tokens of the chunk are cut into parts (``Context``, ``token``).
 
 The programs are the same for all requests and all numbers of tokens. Loops count by tokens, and operands follow the
 newest token. In the last row of keys, keys beyond the newest token are multiplied too; the softmax does not read these
-products. Values are read only up to the word that holds the newest token. So the row must hold finite numbers from the
-newest token to the end of that word.
+products. With one part, values are read only up to the word that holds the newest token. So the row must hold finite
+numbers from the newest token to the end of that word. With several parts, whole runs are read, and all of the row must hold
+finite numbers.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
-from ...constraints.aim.encoding import mask_of
 from ...constraints.core.errors import ConfigError
 from ...constraints.lolpim.module import LolPimModuleConfig
-from ..program import Program, Tokens
+from ..aim.operators import Context, Module, Score
+from ..program import Program
+from ..program.nodes import simplified
 
 __all__ = ["Head"]
 
@@ -31,7 +34,7 @@ ROWS = 2
 
 @dataclass(frozen=True)
 class Head:
-    """One head of ``head_dim`` elements on all channels of a module.
+    """One head of ``head_dim`` elements on all channels of a module, for ``group`` queries.
 
     Attributes
     ----------
@@ -40,12 +43,14 @@ class Head:
 
     config: LolPimModuleConfig
     head_dim: int
+    group: int = 1
 
     def __post_init__(self) -> None:
         row = self.lanes * self.columns
-        if self.head_dim & (self.head_dim - 1) or not self.units <= self.head_dim <= row:
+        least = self.config.channel.banks
+        if self.head_dim & (self.head_dim - 1) or not least <= self.head_dim <= row:
             raise ConfigError(
-                f"head dimension must be a power of two from {self.units}, the banks of the module, to "
+                f"head dimension must be a power of two from {least}, the banks of a channel, to "
                 f"{row}, the elements of a row, not {self.head_dim}"
             )
         if self.units & (self.units - 1):
@@ -90,19 +95,29 @@ class Head:
     @property
     def passes(self) -> int:
         """Dimensions that a bank holds."""
-        return self.head_dim // self.units
+        return max(self.head_dim // self.units, 1)
+
+    @property
+    def parts(self) -> int:
+        """Parts of a chunk's tokens, each with the dimensions of the head on channels of its own."""
+        return max(self.units // self.head_dim, 1)
 
     @property
     def run(self) -> int:
-        """Words that a chunk's tokens take in one dimension: columns of a row."""
-        return self.chunk // self.lanes
+        """Words that a part's tokens of a chunk take in one dimension: columns of a row."""
+        return self.chunk // self.parts // self.lanes
 
     @property
-    def mask(self) -> int:
-        return self._mask(*range(self.config.channels))
-
-    def _mask(self, *channels: int) -> int:
-        return mask_of(channels, self.config.dispatcher.mask_bits)
+    def module(self) -> Module:
+        channel = self.config.channel
+        return Module(
+            self.config.channels,
+            channel.banks,
+            self.lanes,
+            self.lanes * self.columns,
+            registers=channel.registers_per_set,
+            mask_bits=self.config.dispatcher.mask_bits,
+        )
 
     # ---- Registers of the hub: a zero, vectors of the head, scores -------------------------------------------------
 
@@ -114,25 +129,36 @@ class Head:
 
     @property
     def key(self) -> int:
-        return 1 + self.words
+        return 1 + self.group * self.words
 
     @property
     def value(self) -> int:
-        return 1 + 2 * self.words
+        return self.key + self.words
 
     @property
     def result(self) -> int:
-        return 1 + 3 * self.words
+        return self.value + self.words
+
+    @property
+    def result_words(self) -> int:
+        """Registers of a query's results, of all parts."""
+        return self.passes * self.config.channels
 
     @property
     def scores(self) -> int:
-        return 1 + 4 * self.words
+        return self.result + self.group * self.result_words
+
+    @property
+    def query_scores(self) -> int:
+        """Registers for the scores of a query."""
+        return (self.config.hub.registers - self.scores) // self.group
 
     @property
     def most_tokens(self) -> int:
         """Greatest number of tokens whose scores fit the registers, in whole chunks."""
         hub = self.config.hub
-        return min((hub.registers - self.scores) * self.lanes, hub.max_elements) // self.chunk * self.chunk
+        behind = self.chunk // self.lanes + self.config.channels if self.parts > 1 else 0
+        return min((self.query_scores - behind) * self.lanes, hub.max_elements) // self.chunk * self.chunk
 
     # ---- Places ----------------------------------------------------------------------------------------------------
 
@@ -146,32 +172,38 @@ class Head:
         """Channel, bank, virtual row, column and element of a value."""
         one, unit = divmod(dim, self.units)
         channel, bank = divmod(unit, self.config.channel.banks)
-        column, element = divmod(token % self.chunk, self.lanes)
+        column, element = divmod(token % (self.run * self.lanes), self.lanes)
+        channel += self.part(token) * (self.config.channels // self.parts)
         return channel, bank, ROWS * (token // self.chunk) + 1, one * self.run + column, element
+
+    def part(self, token: int) -> int:
+        """Part of its chunk that holds a token's value."""
+        return token // (self.run * self.lanes) % self.parts
 
     # ---- Programs --------------------------------------------------------------------------------------------------
 
-    def append(self, channel: int) -> Program:
-        """Write key and value of the newest token from the host into the rows; the key belongs to ``channel``."""
-        p, every = Program(), self.config.channels
+    def append(self, channel: int, part: int = 0) -> Program:
+        """Write key and value of the newest token from the host into the rows. The key belongs to ``channel``, the value to
+        ``part``."""
+        p, module, each = Program(), self.module, self.config.channels // self.parts
         banks, row = self.config.channel.banks, ROWS * p.newest(self.chunk)
         p.command("WR_GPR", opsize=2 * self.words, gpr=self.key)
         with p.loop(self.words) as word:
             p.command(
                 "WR_SBK",
                 gpr=self.key + word,
-                mask=self._mask(channel),
+                mask=module.mask_of(1, channel),
                 bank=p.newest(1, banks),
                 row=row,
                 slot=0,
                 column=self.words * p.newest(self.units, self.fit) + word,
             )
-        for n in range(every):
+        for n in range(each):
             with p.loop(self.passes) as one:
                 p.command(
                     "WR_ABK",
-                    gpr=self.value + n + every * one,
-                    mask=self._mask(n),
+                    gpr=self.value + n + each * one,
+                    mask=module.mask_of(1, part * each + n),
                     row=row + 1,
                     slot=0,
                     column=p.newest(self.lanes, self.run) + self.run * one,
@@ -180,48 +212,46 @@ class Head:
         return p
 
     @cached_property
+    def _common(self) -> dict[str, Any]:
+        """Fields of both operators."""
+        return {
+            "group": self.group,
+            "stride": ROWS,
+            "by_tokens": True,
+            "zero": self.zero,
+            "double": self.config.channel.sets > 1,
+            "scores": self.query_scores,
+            "run": self.run * self.lanes,
+        }
+
+    def score(self, tokens: int = 1) -> Score:
+        """Products of the queries with the keys. ``tokens``: for which the program is timed."""
+        shape = (self.module, "token", tokens, self.head_dim)
+        return Score(*shape, source=self.query, target=self.scores, **self._common)  # type: ignore[arg-type]
+
+    def context(self, tokens: int = 1) -> Context:
+        """Products of the probabilities with the values. ``tokens``: for which the program is timed."""
+        shape = (self.module, "token", tokens, self.head_dim)
+        return Context(
+            *shape,  # type: ignore[arg-type]
+            base=1,
+            source=self.scores,
+            target=self.result,
+            shared=self.passes > 1,
+            **self._common,
+        )
+
+    @cached_property
     def attend(self) -> Program:
-        """Take the query from the host, compute scores, softmax and weighted values, and send the result to the
+        """Take the queries from the host, compute scores, softmax and weighted values, and send the results to the
         host."""
-        p, every, mask = Program(), self.config.channels, self.mask
-        p.command("WR_GPR", opsize=self.words, gpr=self.query)
-        p.command("WR_GB", opsize=self.words, gpr=self.query, mask=mask)
-        with p.loop(Tokens(self.chunk)) as chunk, p.loop(self.fit) as step:
-            p.command("WR_BIAS", gpr=self.zero, mask=mask)
-            p.command("MAC_ABK", opsize=self.words, mask=mask, row=ROWS * chunk, slot=0, column=self.words * step)
-            p.command("RD_MAC", gpr=self.scores + every * (self.fit * chunk + step), mask=mask)
-        p.command("SOFTMAX", opsize=1 + p.newest(), gpr0=self.scores, gpr1=self.scores)
-        # The registers of a set limit the dimensions at a time. With fewer registers, the scores are sent more often.
-        together = min(self.config.channel.registers_per_set, self.passes)
-        with p.loop(self.passes // together) as group:
-            with p.loop(together) as one:
-                p.command("WR_BIAS", gpr=self.zero, mask=mask, register=one)
-            first = group * (together * self.run)
-            with p.loop(Tokens(self.chunk, -1)) as chunk:
-                p.command("WR_GB", opsize=self.run, gpr=self.scores + self.run * chunk, mask=mask)
-                with p.loop(together) as one:
-                    p.command(
-                        "MAC_ABK",
-                        opsize=self.run,
-                        mask=mask,
-                        row=ROWS * chunk + 1,
-                        slot=0,
-                        column=first + self.run * one,
-                        register=one,
-                    )
-            last, words = p.newest(self.chunk), 1 + p.newest(self.lanes, self.run)
-            p.command("WR_GB", opsize=words, gpr=self.scores + self.run * last, mask=mask)
-            with p.loop(together) as one:
-                p.command(
-                    "MAC_ABK",
-                    opsize=words,
-                    mask=mask,
-                    row=ROWS * last + 1,
-                    slot=0,
-                    column=first + self.run * one,
-                    register=one,
-                )
-            with p.loop(together) as one:
-                p.command("RD_MAC", gpr=self.result + every * (together * group + one), mask=mask, register=one)
-        p.command("RD_GPR", opsize=self.words, gpr=self.result)
-        return p
+        p = Program()
+        p.command("WR_GPR", opsize=self.group * self.words, gpr=self.query)
+        p.extend(self.score().program)
+        with p.loop(self.group) as query:
+            at = self.scores + self.query_scores * query
+            p.command("SOFTMAX", opsize=1 + p.newest(), gpr0=at, gpr1=at)
+        p.extend(self.context().program)
+        with p.loop(self.group) as query:
+            p.command("RD_GPR", opsize=self.words, gpr=self.result + self.result_words * query)
+        return Program(simplified(p.body))

@@ -9,7 +9,7 @@ from typing import TypeAlias
 
 from ...constraints.core.errors import ConfigError
 
-__all__ = ["Affine", "Command", "Loop", "Newest", "Node", "Stage", "Tokens", "Wait", "integer"]
+__all__ = ["Affine", "Command", "Loop", "Newest", "Node", "Stage", "Tokens", "Wait", "integer", "simplified"]
 
 
 def integer(what: str, value: object) -> int:
@@ -286,3 +286,36 @@ def shift(body: Sequence[Node], depth: int, offsets: Mapping[str, Affine]) -> It
             yield Stage(node.name, tuple(shift(node.body, depth, offsets)))
         else:
             yield node
+
+
+def simplified(body: Sequence[Node], gone: tuple[int, ...] = ()) -> tuple[Node, ...]:
+    """``body`` without loops of one iteration or none. ``gone`` marks surrounding levels that were such loops."""
+    out: list[Node] = []
+    depth = len(gone)
+    for node in body:
+        if isinstance(node, Command):
+            out.append(
+                Command(
+                    node.op,
+                    {
+                        name: Affine(
+                            value.base,
+                            tuple(
+                                stride
+                                for level, stride in enumerate(value.strides)
+                                if level >= depth or not gone[level]
+                            ),
+                        )
+                        for name, value in node.operands
+                    },
+                )
+            )
+        elif isinstance(node, Stage):
+            inner = simplified(node.body, gone)
+            if inner:
+                out.append(Stage(node.name, inner))
+        elif isinstance(node, Loop):
+            once = not isinstance(node.count, Tokens) and node.count <= 1
+            inner = () if once and not node.count else simplified(node.body, (*gone, int(once)))
+            out.extend(inner if once else [Loop(node.count, inner)])
+    return tuple(out)

@@ -26,7 +26,7 @@ def module(channels=1, **channel):
                 "mask_bits": channels,
                 "column_bits": 3,
                 "bank_bits": 2,
-                "gpr_bits": 7,
+                "gpr_bits": 7 if channels < 4 else 9,
                 "opsize_bits": 9,
                 "register_bits": 2 if channel.get("registers") == 4 and "buffering" not in channel else 1,
             },
@@ -39,7 +39,12 @@ def module(channels=1, **channel):
                 "opsize_bits": 9,
                 **channel,
             },
-            "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024, "max_elements": 256},
+            "hub": {
+                "channels": channels,
+                "lanes": 4,
+                "gpr_bytes": 1024 if channels < 4 else 4096,
+                "max_elements": 256,
+            },
         }
     )
 
@@ -52,12 +57,23 @@ def module(channels=1, **channel):
         module(registers=4),
         module(buffering="ping-pong"),
         module(2, buffering="ping-pong", registers=4),
+        module(4),
+        module(4, buffering="ping-pong"),
     ],
-    ids=["single", "two channels", "registers", "ping-pong", "two channels, ping-pong"],
+    ids=[
+        "single",
+        "two channels",
+        "registers",
+        "ping-pong",
+        "two channels, ping-pong",
+        "two parts of the tokens",
+        "two parts, ping-pong",
+    ],
 )
-def test_decode_steps(config):
+@pytest.mark.parametrize("group", [1, 3], ids=["a query", "three queries"])
+def test_decode_steps(config, group):
     """Requests of different lengths, from the first token on and over the border of chunks; rows are scattered."""
-    session = Session(config, 8, 16, np.random.default_rng(3))
+    session = Session(config, 8, 16, np.random.default_rng(3), group=group)
     chunk = session.head.chunk
     decode_steps(session, [(chunk - 2, 4, "normal"), (0, 3, "normal"), (2 * chunk - 1, 2, "normal")], 4)
     decode_steps(session, [(chunk, 1, kind) for kind in KINDS[1:]], 1)
@@ -136,7 +152,7 @@ def test_units_that_do_not_fit(change, message):
 def test_heads_that_do_not_fit():
     with pytest.raises(
         ConfigError,
-        match="^head dimension must be a power of two from 4, the banks of the module, to 32, "
+        match="^head dimension must be a power of two from 4, the banks of a channel, to 32, "
         "the elements of a row, not 2$",
     ):
         Head(module(), 2)
