@@ -206,6 +206,11 @@ class Gemv:
             return self.spans * self.per_unit
         return (self.spans - 1) * self.per_unit + ceil(self.per_unit, self._span(True)[1])
 
+    @property
+    def bound(self) -> Program:
+        """The program; it has no loop that counts by tokens."""
+        return self.program
+
     @cached_property
     def program(self) -> Program:
         p, m = Program(), self.module
@@ -280,6 +285,7 @@ class _Attention:
         (``token``). ``tokens`` then only says for which context the result is. Surplus tokens of the last row of keys are
         multiplied too
     scores : registers from the scores of a query to the scores of the next (``token``); 0 for as many as ``tokens`` take
+    run : number of tokens whose values lie together in a row, at most a whole row
     """
 
     module: Module
@@ -299,6 +305,7 @@ class _Attention:
     zero: int = 0
     double: bool = False
     scores: int = 0
+    run: int = 1024
 
     def __post_init__(self) -> None:
         if self.tokens < 1:
@@ -325,13 +332,24 @@ class _Attention:
         fit = self.module.row // self.head_dim
         return fit if self.partition == "head" else max(fit // self.heads, 1)
 
-    def _registers(self, run: int) -> int:
-        """Registers from the scores of a query to the scores of the next, if a run of values has ``run`` tokens. Scores
-        take whole rows of keys, and zeros behind them the rest of the parts."""
+    @property
+    def query_registers(self) -> int:
+        """Registers from the scores of a query to the scores of the next. Scores take whole rows of keys, and zeros behind
+        them the rest of the parts."""
         m = self.module
-        row, parts = self.keys_per_row * m.units, self.parts * run
+        row, parts = self.keys_per_row * m.units, self.parts * self.run
         behind = ceil(parts, m.lanes) + m.channels if self.parts > 1 else 0
         return self.scores or ceil(self.tokens, row) * row // m.lanes + behind
+
+    @property
+    def bound(self) -> Program:
+        """The program for ``tokens`` tokens."""
+        return self.program.bind(self.tokens) if self.by_tokens else self.program
+
+    @property
+    def program(self) -> Program:
+        """The program; loops count by tokens if ``by_tokens``."""
+        raise NotImplementedError
 
     @property
     def _slot(self) -> dict[str, int]:
@@ -355,9 +373,6 @@ class Score(_Attention):
     ``token``: a row step has 256 tokens, and one result of each bank is read after each step. The queries of a group
     are in the buffer together while it has room, so a row is opened once for them. The scores of a query are neighbours.
     """
-
-    #: Tokens whose values share a row of a bank; with several parts it says how far zeros reach.
-    run: int = 1024
 
     @property
     def steps(self) -> int:
@@ -402,9 +417,7 @@ class Score(_Attention):
         whole, rest = divmod(group, fit)
 
         # Registers from a step to the next, and from a query to the next.
-        apart = (
-            (group * m.channels, m.channels) if self.partition == "head" else (m.channels, self._registers(self.run))
-        )
+        apart = (group * m.channels, m.channels) if self.partition == "head" else (m.channels, self.query_registers)
 
         def row_of(steps: int, row: Any, step: Any, query: Any, queries: int) -> None:
             """The steps that share a row; ``step`` is the number of the first step."""
@@ -457,7 +470,7 @@ class Score(_Attention):
         with p.loop(self.group) as query, p.loop(ceil(self.parts * self.run // lanes - 1, m.channels)) as word:
             p.command(
                 "RD_MAC",
-                gpr=self.target + 1 + self._registers(self.run) * query + m.channels * word + newest,
+                gpr=self.target + 1 + self.query_registers * query + m.channels * word + newest,
                 mask=self.mask,
             )
 
@@ -466,15 +479,12 @@ class Score(_Attention):
 class Context(_Attention):
     """Probabilities times values of one head (``token``) or ``together`` heads (``head``).
 
-    ``run`` is the number of tokens that lie together in a row, at most a whole row.
-
     ``token``: the parts of the tokens are processed together, each with its own input. The sums of a query's dimensions
     stay in registers over all runs. With more dimensions of a unit than registers, the inputs are written again for each
     group of registers. ``shared``: the dimensions of a run share a row. ``head``: the results of each dimension and run are
     read, and the hub adds them.
     """
 
-    run: int = 1024
     shared: bool = False
 
     @property
@@ -591,7 +601,7 @@ class Context(_Attention):
     def _by_registers(self) -> Program:
         p, m = Program(), self.module
         together, words = min(m.registers, self.passes), self.passes * m.channels
-        apart = self._registers(self.run)
+        apart = self.query_registers
 
         def zeros(count: int) -> None:
             with p.loop(count) as one:

@@ -96,22 +96,21 @@ def patterns(model: ModelShape) -> list[str]:
     return out
 
 
-def _moved(body: Sequence[Node], depth: int, offsets: Mapping[tuple[str, str], Affine]) -> tuple[Node, ...]:
-    """``body`` below ``depth`` loops, with ``offsets`` added to operands, by command and operand."""
+def _moved(
+    body: Sequence[Node], depth: int, offsets: Mapping[tuple[str, str], Affine], zero: int | None = None
+) -> tuple[Node, ...]:
+    """``body`` below ``depth`` loops, with ``offsets`` added to operands, by command and operand. The register ``zero``
+    stays where it is."""
+
+    def moved(op: str, name: str, value: Affine) -> Affine:
+        fixed = name == "gpr" and zero is not None and value == Affine(zero)
+        return value if fixed or (op, name) not in offsets else value + offsets[op, name]
 
     def visit(nodes: Sequence[Node]) -> tuple[Node, ...]:
         out: list[Node] = []
         for node in nodes:
             if isinstance(node, Command):
-                out.append(
-                    Command(
-                        node.op,
-                        {
-                            name: value + offsets[node.op, name] if (node.op, name) in offsets else value
-                            for name, value in node.operands
-                        },
-                    )
-                )
+                out.append(Command(node.op, {name: moved(node.op, name, value) for name, value in node.operands}))
             elif isinstance(node, Loop):
                 out.append(Loop(node.count, visit(node.body)))
             elif isinstance(node, Stage):
@@ -173,7 +172,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         name: str, op: Any, shape: str, partition: str, communication: str, times: int = 1, single: bool = False
     ) -> None:
         timed = timer.time(op, single)
-        counts = {key: times * count for key, count in op.program.counts().items()}
+        counts = {key: times * count for key, count in op.bound.counts().items()}
         rows.append(
             Row(
                 name,
@@ -195,7 +194,12 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     widest = max(one.result_words for one in gemvs.values())
     queries = target
     scores = target + widest
-    results = scores + ceil(unit.module.units * ceil(attended, module.units) * group, module.lanes)
+    together = 1 if unit.partition == "token" else min(heads, module.channels)
+    score, context = unit.operators(model, heads, group, attended, together)
+    if unit.partition == "token":
+        results = scores + group * score.query_registers
+    else:
+        results = scores + ceil(module.units * ceil(attended, module.units) * group, module.lanes)
     passes = ceil(dim, module.units if unit.partition == "token" else module.banks)
     second = results + module.channels * heads * group * passes  # second of the two projections that are multiplied
     zero = second + (widest if model.gated else 0)
@@ -243,9 +247,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         f"in {_bytes(2 * heads * dim)}",
         single=True,
     )
-    together = 1 if unit.partition == "token" else min(heads, module.channels)
     turns = ceil(heads, together)
-    score, context = unit.operators(model, heads, group, attended, together)
     by = "keys by token" if unit.partition == "token" else "a head per channel, keys by token over its banks"
     add(
         "attention_score",
@@ -378,13 +380,13 @@ def _attention(
     The scores of a head take the same registers as the scores of the heads before. ``only``: one of the two operators.
     """
     queries, scores, results = (registers[name] for name in ("queries", "scores", "results"))
-    common = {"by_tokens": lazy, "zero": registers["zero"], "double": unit.spec.features.ping_pong}
     module, dim = unit.module, model.head_dim
+    run = unit.run(dim)
+    common = {"by_tokens": lazy, "zero": registers["zero"], "double": unit.spec.features.ping_pong, "run": run}
     fit = module.row // dim
     longest = Score(module, "token", int(model.attended(model.max_context)), dim, group, heads)
     groups = ceil(heads, fit)
     key_rows = longest.rows * layers
-    run = unit.run(dim)
     packed = max(module.row // run, 1)
     if packed != fit and not packed >= heads <= fit:  # heads that share a row must be the heads of the loops
         packed = 1
@@ -403,8 +405,6 @@ def _attention(
         stride=value_groups * layers,
         source=scores,
         target=results,
-        run=run,
-        partial=registers["partial"],
         **common,
     )
     value_rows = (
@@ -430,7 +430,13 @@ def _attention(
                 ("MAC_ABK", "column"): Affine(0, (0, 0, column)),
                 **dict.fromkeys(own, Affine(before * size * step, (0, size * step, step))),
             },
+            registers["zero"],
         )
+
+    softmax = Program()
+    with softmax.loop(group) as query:
+        at = scores + score.query_registers * query
+        softmax.command("SOFTMAX", opsize=softmax.newest() + 1 if lazy else tokens, gpr0=at, gpr1=at)
 
     value_row = (layers, 0) if packed > 1 else (size * layers, layers)
     out: list[Node] = []
@@ -439,6 +445,8 @@ def _attention(
         nodes: tuple[Node, ...] = ()
         if only != "attention_context":
             nodes += below(score.program, before, (layers, 0), per_head, group * score.columns, ("WR_GB", "gpr"))
+        if only is None:
+            nodes += _moved(softmax.body, 3, {})
         if only != "attention_score":
             nodes += below(
                 context.program,

@@ -211,15 +211,15 @@ class AttentionUnit:
         self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1
     ) -> tuple[Score, Context]:
         """Score and context of ``together`` heads at once."""
-        shape, double = (model.head_dim, group, heads, together), self.spec.features.ping_pong
-        score = Score(self.module, self.partition, tokens, *shape, double=double)
-        context = Context(self.module, self.partition, tokens, *shape, double=double, run=self.run(model.head_dim))
-        if self.partition == "token" and self.spec.features.lazy_allocation:
-            # Loops that the dispatcher counts by tokens can't end within a row: the rest of the row is multiplied too.
-            row, run = score.steps_per_row * self.module.units, context.parts * context.run
-            score = replace(score, tokens=ceil(tokens, row) * row)
-            context = replace(context, tokens=ceil(tokens, run) * run)
-        return score, context
+        # Time does not depend on the place of the newest token in its word.
+        tokens = ceil(tokens, self.module.lanes) * self.module.lanes
+        shape = (self.module, self.partition, tokens, model.head_dim, group, heads, together)
+        more = {
+            "double": self.spec.features.ping_pong,
+            "by_tokens": self.partition == "token" and self.spec.features.lazy_allocation,
+            "run": self.run(model.head_dim),
+        }
+        return Score(*shape, **more), Context(*shape, **more)  # type: ignore[arg-type]
 
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         """Attention of one layer for ``requests`` requests with ``heads`` key/value heads each on a module."""

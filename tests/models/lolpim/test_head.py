@@ -39,12 +39,7 @@ def module(channels=1, **channel):
                 "opsize_bits": 9,
                 **channel,
             },
-            "hub": {
-                "channels": channels,
-                "lanes": 4,
-                "gpr_bytes": 1024 if channels < 4 else 4096,
-                "max_elements": 256,
-            },
+            "hub": {"channels": channels, "lanes": 4, "gpr_bytes": 1024 if channels < 4 else 4096, "max_elements": 256},
         }
     )
 
