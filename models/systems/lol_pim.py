@@ -53,7 +53,8 @@ __all__ = ["LolPimHybridSystem", "LolPimSystem"]
 #: Number of contexts of a series of output tokens that are evaluated; times between them lie on straight lines.
 SAMPLES = 33
 
-#: Tokens between the contexts at which :meth:`LolPimSystem.run_seconds` evaluates a layer.
+#: Tokens between the contexts at which :meth:`LolPimSystem.run_seconds` evaluates a layer whose programs no dispatcher
+#: counts by tokens.
 GRID = 1024
 
 #: Contexts of requests and steps that :meth:`LolPimSystem.run_seconds` takes at once.
@@ -150,6 +151,11 @@ class AttentionUnit:
         """Measurements on which the times rest."""
         return [unit.records["sim"] for unit in self.measured if "sim" in unit.records]
 
+    @property
+    def dispatched(self) -> bool:
+        """Whether the dispatcher's programs count by tokens, so that a step of a program is whole."""
+        return self.partition == "token" and self.spec.features.lazy_allocation
+
     def hub_seconds(self, op: str, elements: float, times: float = 1) -> float:
         """Seconds of ``times`` commands of the hub on a vector of ``elements``."""
         return self.hub.figures.seconds(self.hub.config, op, elements, times)
@@ -211,15 +217,21 @@ class AttentionUnit:
         self, model: ModelShape, heads: int, group: int, tokens: int, together: int = 1
     ) -> tuple[Score, Context]:
         """Score and context of ``together`` heads at once."""
-        # Time does not depend on the place of the newest token in its word.
-        tokens = ceil(tokens, self.module.lanes) * self.module.lanes
-        shape = (self.module, self.partition, tokens, model.head_dim, group, heads, together)
-        more = {
-            "double": self.spec.features.ping_pong,
-            "by_tokens": self.partition == "token" and self.spec.features.lazy_allocation,
-            "run": self.run(model.head_dim),
-        }
-        return Score(*shape, **more), Context(*shape, **more)  # type: ignore[arg-type]
+        more = {"double": self.spec.features.ping_pong, "by_tokens": self.dispatched, "run": self.run(model.head_dim)}
+
+        def operator(kind: Any, end: int) -> Any:
+            """For as many tokens as end a step of the program: its time is the same for all tokens of the step."""
+            shape = (self.module, self.partition, ceil(tokens, end) * end, model.head_dim, group, heads, together)
+            return kind(*shape, **more)
+
+        word = self.module.lanes
+        if not self.dispatched:
+            return operator(Score, word), operator(Context, word)
+        score, context = operator(Score, word), operator(Context, word)
+        return (
+            operator(Score, score.keys_per_row * self.module.units),
+            operator(Context, context.parts * context.run) if context.parts > 1 else context,
+        )
 
     def attention(self, model: ModelShape, requests: int, heads: int, group: int, tokens: int) -> AttentionTime:
         """Attention of one layer for ``requests`` requests with ``heads`` key/value heads each on a module."""
@@ -676,8 +688,8 @@ class LolPimSystem(System):
         """Seconds of each of ``steps`` decode steps. In the first, requests attend to ``contexts`` tokens each, in the
         order of the pipeline; contexts grow by one with each step.
 
-        Layers are evaluated at multiples of :data:`GRID` tokens; times between them lie on straight lines. A step of
-        the pipeline takes as long as the longest micro-batch in it.
+        A step of the pipeline takes as long as the longest micro-batch in it. The size of micro-batches is chosen at
+        multiples of :data:`GRID` tokens, or at the context of all requests if it is the same.
         """
         first, batch = np.asarray(contexts, np.int64), len(contexts)
         out = np.empty(steps)
@@ -685,7 +697,8 @@ class LolPimSystem(System):
         for begin in range(0, steps, block):
             ahead = np.arange(begin, min(begin + block, steps))
             attended = np.asarray(model.attended(first + ahead[:, None]))
-            around = (-(-attended.mean(axis=1) // GRID) * GRID).astype(np.int64)
+            alike = steps == 1 and attended.min() == attended.max()
+            around = (attended[:, 0] if alike else -(-attended.mean(axis=1) // GRID) * GRID).astype(np.int64)
             sizes = (
                 np.array([self._size(model, batch, int(tokens)) for tokens in around.tolist()])
                 if around[0] != around[-1]
@@ -704,8 +717,7 @@ class LolPimSystem(System):
         step."""
         (steps, batch), sharing = attended.shape, self.sharing(model)
         _, layers, ends = self.slowest(model, size)
-        grid = np.arange(int(attended.min()) // GRID, int(attended.max()) // GRID + 2) * GRID
-        one = np.interp(attended, grid, [self.layer_seconds(model, size, max(int(tokens), 1)) for tokens in grid])
+        one = self._layers_seconds(model, size, attended)
         count, requests = -(-batch // size), self.requests(model, size)
         # Micro-batches; requests of a micro-batch are dealt to the modules that share a head.
         padded = np.zeros((steps, count, requests * sharing))
@@ -728,6 +740,17 @@ class LolPimSystem(System):
         around = np.concatenate((slots, slots[:, : self.pp - 1]), axis=1)
         windows = np.lib.stride_tricks.sliding_window_view(around, self.pp, axis=1)
         return np.asarray(windows.max(axis=2).sum(axis=1), float)
+
+    def _layers_seconds(self, model: ModelShape, size: int, attended: np.ndarray) -> np.ndarray:
+        """Seconds of a layer for each of these contexts. The dispatcher's programs and the hub take as long for all tokens of
+        a word. Other programs are evaluated at multiples of :data:`GRID` tokens, and their times lie on straight lines."""
+        lanes = self.module.lanes
+        if self.unit.dispatched or attended.min() == attended.max():
+            words, where = np.unique(-(-attended // lanes), return_inverse=True)
+            each = [self.layer_seconds(model, size, max(int(word) * lanes, 1)) for word in words]
+            return np.array(each)[where].reshape(attended.shape)
+        grid = np.arange(int(attended.min()) // GRID, int(attended.max()) // GRID + 2) * GRID
+        return np.interp(attended, grid, [self.layer_seconds(model, size, max(int(tokens), 1)) for tokens in grid])
 
     # Capacity --------------------------------------------------------------------------------------------------------
 
