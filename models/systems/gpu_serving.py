@@ -263,6 +263,8 @@ class GridServed(GpuServed):
     An iteration that decodes and prefills takes the sum of both times.
     """
 
+    interpolated = 0.01
+
     def __init__(self, system: GpuPlatform, model: ModelShape) -> None:
         super().__init__(system, model)
         self.latency = GridLatency(system, model)

@@ -138,6 +138,9 @@ class ServedSystem(Protocol):
 
     ``kv_window`` : int or None
         Tokens of a request that are kept at most.
+    ``interpolated`` : float
+        Largest relative difference of a step from the one that ``eval`` times, where steps lie between evaluated ones. 0
+        without: every step is evaluated.
     ``kv_tiers`` : mapping of name to tokens
         Memories of the KV cache, fastest first, for messages about a request that does not fit.
     ``decode_run(contexts, steps)``
@@ -176,6 +179,9 @@ class Served:
         See :class:`ServedSystem`.
     parallelism : mapping of ``tensor`` and ``pipeline`` to devices and stages
     """
+
+    #: See :class:`ServedSystem`.
+    interpolated: float = 0.0
 
     def __init__(self, system: System, model: ModelShape) -> None:
         self.system, self.model, self.name = system, model, system.name
