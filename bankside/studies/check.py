@@ -257,6 +257,7 @@ def check_system(
     from bankside.models.llm import load_model
     from bankside.models.serving import served_system
     from bankside.models.systems import load_system
+    from bankside.models.systems.capabilities import Executes
 
     from ..evidence.records import RecordFolder
     from ..provenance.envelope import collecting, enveloped
@@ -307,6 +308,19 @@ def check_system(
             if bound
             else f"steps of serve and eval are equal at {count} points"
         )
+    system = load_system(name)
+    if isinstance(system, Executes):
+        with _point(points, name, "executed") as seen:
+            progress(f"{name}: executed")
+            parts = system.bind(shape, RecordFolder(folder)).system.executed(shape, CONTEXTS[-1])
+            for part in parts:
+                _require(
+                    part.timed == part.executed,
+                    f"{part.part}: eval times {part.timed}, the RTL executes {part.executed}",
+                )
+            seen.append(
+                "; ".join(f"{one.part}: {one.timed}" + (f" ({one.beside})" if one.beside else "") for one in parts)
+            )
     if page_of is not None:
         with _point(points, name, "page") as seen:
             progress(f"{name}: page")

@@ -303,11 +303,11 @@ class RtlHeads:
                 live.hold(bank, k[tokens], v[tokens])
                 got[number] = live.attend(bank, q[query], named)
                 continue
+            assert isinstance(live, LiveAimChannel | LiveInf2Gemv)
             live.hold(bank, k[tokens], v[tokens])
             if isinstance(live, LiveAimChannel):
                 got[number] = self._cent(live, bank, q[query], len(tokens), named)
                 continue
-            assert isinstance(live, LiveInf2Gemv)
             got[number] = live.attend(bank, q[query], len(tokens), named, self._softmax)
         return got
 

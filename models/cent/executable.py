@@ -894,8 +894,8 @@ class _Writer:
             with p.loop(some) as place:
                 chunk(most * each * rows + most * place, size, rows, size * place)
         else:
-            for number in range(full):
-                chunk(most * number, size, *divmod(size * number, b.columns))
+            for before in range(full):
+                chunk(most * before, size, *divmod(size * before, b.columns))
         chunk(most * full, rest, *divmod(size * full, b.columns), last=True)
 
     def _some_words(self, queries: Any, heads: Sequence[int], tokens: int, words: np.ndarray) -> None:
@@ -959,8 +959,8 @@ class _Writer:
                     at = many * number
                     self._turns(many, some, first, key, begin + at, mask, (to + each * at, size))
                 if rest:
-                    at = many * whole
-                    self._turns(rest, some, first, key, begin + at, mask, (to + each * at, size))
+                    last = many * whole
+                    self._turns(rest, some, first, key, begin + last, mask, (to + each * last, size))
                 to = to + each * turns
             done += some
 
@@ -1007,11 +1007,11 @@ class _Writer:
         if words == size:
             p.command("EXP", opsize=count * size, gpr0=work, gpr1=work)
         else:
-            with p.loop(count) as head:
-                p.command("EXP", opsize=words, gpr0=work + size * head, gpr1=work + size * head)
+            with p.loop(count) as one:
+                p.command("EXP", opsize=words, gpr0=work + size * one, gpr1=work + size * one)
         if behind:
-            with p.loop(count) as head:
-                at = work + words - 1 + size * head
+            with p.loop(count) as one:
+                at = work + words - 1 + size * one
                 p.command("RISCV", opsize=behind, gpr0=at, gpr1=at, pc=self.entries["tail"])
 
     def _products(

@@ -16,17 +16,23 @@ finite numbers.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from ...constraints.aim.encoding import COMMANDS
 from ...constraints.core.errors import ConfigError
 from ...constraints.lolpim.module import LolPimModuleConfig
 from ..aim.operators import Context, Module, Score
+from ..memory.aim import INSTRUCTIONS
 from ..program import Program
+from ..program.encoding import encode_program
 from ..program.nodes import simplified
+from .dispatcher import Dispatcher
+from .host import load, set_request, start
 
-__all__ = ["Head"]
+__all__ = ["Head", "dispatched", "issued_steps"]
 
 #: Rows of a bank that a chunk takes: keys and values.
 ROWS = 2
@@ -255,3 +261,30 @@ class Head:
         with p.loop(self.group) as query:
             p.command("RD_GPR", opsize=self.words, gpr=self.result + self.result_words * query)
         return Program(simplified(p.body))
+
+
+def dispatched(head: Head, tokens: int) -> list[tuple[str, dict[str, int]]]:
+    """Commands that the dispatcher issues for the attention of a request, from the words of the head's program."""
+    config = head.config.dispatcher
+    dispatcher, rows = Dispatcher(config), ROWS * -(-tokens // head.chunk)
+    for address, data in (
+        *load(config, encode_program(head.attend, config.encoding)),
+        *set_request(config, 0, 1, tokens, 0, range(rows)),
+        start(config),
+    ):
+        dispatcher.write(address, data)
+    names = {command.code: name for name, command in COMMANDS.items()}
+    found = [dict(zip(config.command_layout.widths, values, strict=True)) for values in dispatcher.issued]
+    return [(names[one["op"]], one) for one in found]
+
+
+def issued_steps(commands: Iterable[tuple[str, Mapping[str, int]]]) -> list[tuple[str, int, int, int | None]]:
+    """What decides the time of commands of the memory: name, accesses, channels and row. Rows are numbered as they come."""
+    rows: dict[int, int] = {}
+    out = []
+    for op, at in commands:
+        if op in INSTRUCTIONS and INSTRUCTIONS[op].command is not None:
+            fields = INSTRUCTIONS[op].fields
+            row = rows.setdefault(at["row"], len(rows)) if "row" in fields else None
+            out.append((op, at["opsize"] if "opsize" in fields else 1, at["mask"], row))
+    return out

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import hashlib
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
@@ -17,7 +18,16 @@ if TYPE_CHECKING:
     from ..pam.sparsity import Locality
     from .gpu_reference import Run
 
-__all__ = ["Calibrates", "Calibration", "ComparesRuns", "Compiles", "FitsActivations", "PlacesTokens"]
+__all__ = [
+    "Calibrates",
+    "Calibration",
+    "ComparesRuns",
+    "Compiles",
+    "Executed",
+    "Executes",
+    "FitsActivations",
+    "PlacesTokens",
+]
 
 
 @dataclass(frozen=True)
@@ -102,6 +112,39 @@ class Compiles(Protocol):
 
     def dispatching(self) -> DpaDispatcherConfig | None:
         """The dispatcher that takes the words of a program; None if there is none."""
+
+
+@dataclass(frozen=True)
+class Executed:
+    """A part of a step, as the system times it and as its RTL executes it.
+
+    Attributes
+    ----------
+    part : :class:`str`
+        What it is, with its size.
+    timed, executed : :class:`str`
+        The two in the same words: digest and cycles of a program, or clocks of a call. They must be equal.
+    beside : :class:`str`
+        Time of the RTL that neither has, such as a drain.
+    """
+
+    part: str
+    timed: str
+    executed: str
+    beside: str = ""
+
+
+@runtime_checkable
+class Executes(Protocol):
+    """Can say which program its units execute for what it times. Measurements are looked up before."""
+
+    def executed(self, model: ModelShape, tokens: int) -> list[Executed]:
+        """Each part of a step that units of the system execute, at a context of ``tokens``."""
+
+
+def digest_of(commands: Iterable[Any]) -> str:
+    """Short digest of the commands of a program."""
+    return hashlib.sha256(repr(list(commands)).encode()).hexdigest()[:12]
 
 
 @runtime_checkable

@@ -40,6 +40,7 @@ from ..llm import ModelShape
 from ..llm.roles import EnergyRole, Role
 from ..memory.aim import CHANNELS
 from ..memory.standby import StandbyFrontEnd, StandbyTiming
+from .capabilities import Executed
 from .cent_keys import CentKeys
 from .cent_orders import AuthorsOrder, ExecutedOrder, Order, Timed
 from .description import Description
@@ -502,6 +503,13 @@ class CentSystem(System):
         count = self.count(model)
         seconds = point.period_s if self.rules.all_standby else point.pim_s * (model.layers / count)
         return {name: pj * 1e-12 / seconds for name, pj in point.energy_pj.items()}
+
+    def executed(self, model: ModelShape, tokens: int) -> list[Executed]:
+        """A block's program, from the words of its instructions as the decoder takes them. In the authors' order, no device
+        executes it."""
+        if not isinstance(self.order, ExecutedOrder):
+            return [Executed("block", self.order.text, "nothing: no RTL executes this order")]
+        return [self.order.executed(model, tokens)]
 
     # Steps -----------------------------------------------------------------------------------------------------------
 

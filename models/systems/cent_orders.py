@@ -10,6 +10,7 @@ import math
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
+from ...constraints.cent.isa import CentIsa
 from ...constraints.core.errors import ConfigError
 from ..cent.block import (
     BANKS,
@@ -32,14 +33,16 @@ from ..cent.costs import (
     pnm_clocks,
     transfers,
 )
-from ..cent.executable import ExecutableBlock
-from ..cent.step import block_work, near_activity, near_clocks, output_work
+from ..cent.executable import ExecutableBlock, memory_commands
+from ..cent.step import ENTRIES, block_work, near_activity, near_clocks, output_work
+from ..cent.words import decode_words, encode_words
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
 from ..memory.standby import StandbyTiming
-from ..program import Program
+from ..program import Program, Wait
 from ..program.nodes import Command, Loop, Node
 from ..program.selected import Selected
+from .capabilities import Executed, digest_of
 from .memo import kept
 
 if TYPE_CHECKING:
@@ -283,6 +286,28 @@ class ExecutedOrder:
         work = block_work(self.shape(model, tokens), tokens, selected)
         clocks = near_clocks(work, system.units, system.spec.pnm.clock_ghz)
         return Timed(system.front_end.time(work.memory), work.instructions, clocks, near_activity(work, clocks))
+
+    def executed(self, model: ModelShape, tokens: int) -> Executed:
+        """A block's program as the system times it, and as a device decodes it from words."""
+        block, front_end = self.shape(model, tokens), self.system.front_end
+        isa = CentIsa(slots=block.slots)
+        words = encode_words(block.program(tokens, ENTRIES), isa)
+
+        def told(program: Program) -> str:
+            each = [
+                (item[0], [item[1].get(key, int(key == "opsize")) for key in ("opsize", "mask", "bank", "row")])
+                for item in program.expand()
+                if not isinstance(item, Wait)
+            ]
+            cycles = front_end.time(program).cycles
+            return f"{len(each)} commands, digest {digest_of(each)}, {cycles} cycles of the memory"
+
+        return Executed(
+            f"block of {model.name} at {tokens} tokens",
+            told(block_work(block, tokens).memory),
+            told(memory_commands(decode_words(words, isa))),
+            "units near memory, and the port of the shared buffer",
+        )
 
     def others(self, model: ModelShape, block: Timed) -> tuple[StandbyTiming, int] | None:
         return None if self.system.tp == 1 else (block.timing, block.instructions)

@@ -24,6 +24,7 @@ from ...constraints.systems.inf2 import Inf2SystemSpec
 from ..inf2.traffic import Block, WriteBack
 from ..llm import ModelShape, Operator, layer_operators
 from ..llm.roles import EnergyRole, Role
+from .capabilities import Executed
 from .description import Description
 from .links import HOST, Transfer
 from .near_storage import Accelerator
@@ -97,6 +98,10 @@ class Inf2System(StoragePlatform):
     @property
     def records(self) -> list[Record]:
         return self.accelerator.records
+
+    def executed(self, model: ModelShape, tokens: int) -> list[Executed]:
+        """Jobs of the accelerator, which runs no program of a memory: clocks that are charged, and that were measured."""
+        return self.accelerator.executed(model.head_dim)
 
     @property
     def steady_w(self) -> dict[str, float]:

@@ -25,9 +25,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ...constraints.aim import hub as pim_hub
+from ...constraints.aim.channel import AimChannelConfig
 from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Record
 from ...constraints.lolpim import dispatcher as dpa_dispatcher
+from ...constraints.lolpim.module import LolPimModuleConfig
 from ...constraints.memory import Memory
 from ...constraints.systems.lol_pim import LolPimHybridSpec, LolPimSystemSpec
 from ..aim.operators import Append, Context, Gemv, Module, Score, ceil
@@ -35,6 +37,7 @@ from ..llm import ROTARY, ModelShape, Operator, layer_operators
 from ..llm.roles import EnergyRole, Role
 from ..lolpim.peak import NODE_UNITS, utilisation
 from ..lolpim.timing import ModuleTimer, Timed, module_timer
+from .capabilities import Executed, digest_of
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .lol_pim_keys import HybridKeys, ModuleKeys
@@ -430,6 +433,32 @@ class LolPimSystem(System):
         self.unit.prepare(records, refresh)
         for known in (self._layers, self._seconds, self._slowest, self._chosen):
             known.clear()
+
+    def executed(self, model: ModelShape, tokens: int) -> list[Executed]:
+        """Attention of one head, from the words of its program as the dispatcher issues them. Without a dispatcher, the host
+        issues the commands, and no RTL executes them."""
+        unit = self.unit
+        if not unit.dispatched:
+            return [Executed("attention of a head", "commands of the host", "nothing: the RTL has a dispatcher")]
+        from ..lolpim.head import Head, dispatched, issued_steps
+
+        _, group = self.heads(model)
+        config = LolPimModuleConfig(
+            channel=AimChannelConfig(
+                buffering="ping-pong" if self.spec.features.ping_pong else "single",
+                opsize_bits=unit.hub.config.most_opsize.bit_length(),
+            ),
+            hub=unit.hub.config.model_copy(update={"channels": self.module.channels}),
+        )
+        head = Head(config, model.head_dim, group)
+        score, context = unit.operators(model, 1, group, tokens)
+        timed = [*score.bound.expand(), *replace(context, base=1 << 12).bound.expand()]
+        ours, theirs = (
+            f"{len(steps)} commands, digest {digest_of(steps)}"
+            for steps in (issued_steps(timed), issued_steps(dispatched(head, tokens)))  # type: ignore[arg-type]
+        )
+        part = f"attention of a head of {model.name} at {tokens} tokens"
+        return [Executed(part, ours, theirs, "softmax of the hub")]
 
     # Shapes ----------------------------------------------------------------------------------------------------------
 

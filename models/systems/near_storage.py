@@ -11,6 +11,7 @@ from typing import Any
 from ...constraints.core.records import Record
 from ...constraints.inf2 import accelerator as inf2_accelerator
 from ...constraints.systems.inf2 import NearStorageSpec
+from .capabilities import Executed
 from .results import RecordSource
 from .units import JobFigures, MeasuredUnit, Missing, clock_hz
 
@@ -57,6 +58,24 @@ class Accelerator:
             name: clocks / clock_hz(config)
             for name, clocks in self.unit.figures.job_clocks(config, tokens, head_dim).items()
         }
+
+    def executed(self, head_dim: int) -> list[Executed]:
+        """Clocks of the measured jobs of whole tiles, as the system charges them and as the RTL took them. The system's
+        clocks lie on a line through the shortest and the longest job."""
+        config, figures = self.unit.config, self.unit.figures
+        known = {
+            one.tokens: one.cycles
+            for one in figures.points
+            if (one.head_dim, one.mask) == (head_dim, "none") and one.tokens % config.lanes == 0
+        }
+        return [
+            Executed(
+                f"job of {tokens} tokens of {head_dim} elements",
+                f"{round(sum(float(part) for part in figures.job_clocks(config, tokens, head_dim).values()))} clocks",
+                f"{known[tokens]} clocks",
+            )
+            for tokens in (min(known), max(known))
+        ]
 
     def shard_seconds(self, tokens: Any, head_dim: int) -> Any:
         """Seconds of one query and one shard: the stages one after the other."""

@@ -21,6 +21,7 @@ from ..llm import ModelShape
 from ..llm.roles import EnergyRole, Role
 from ..pam.placement import TierShape
 from ..pam.sparsity import DenseSource, Locality, SparsitySource, fit
+from .capabilities import Executed
 from .description import Description
 from .gpu_serving import GridServed
 from .memo import kept
@@ -40,6 +41,7 @@ from .timeline import Span
 
 if TYPE_CHECKING:
     from .calibration import Calibration
+from .units import executed_step
 
 __all__ = ["TieredPimSystem"]
 
@@ -293,6 +295,10 @@ class TieredPimSystem(GpuPlatform):
         return self.pp * float(np.max(self.linear_seconds(model, batch) + np.array(self.stages(model)) * layer_s))
 
     # Result ------------------------------------------------------------------------------------------------------
+
+    def executed(self, model: ModelShape, tokens: int) -> list[Executed]:
+        """The measured step of each tier's unit."""
+        return [executed_step(tier.unit) for tier in self.hardware.tiers]
 
     def serving(self, model: ModelShape) -> GridServed:
         return GridServed(self, model)

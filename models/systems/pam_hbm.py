@@ -32,6 +32,7 @@ from ..llm.roles import Role
 from ..memory import time_program
 from ..pam.program import MAC, append_program, attention_program, mac_interval, region_rows
 from ..program import Program
+from .capabilities import Executed
 from .description import Description
 from .gpu_serving import GpuServed, GridServed
 from .pam_hbm_keys import UnitKeys
@@ -39,7 +40,7 @@ from .platform import GpuPlatform, MicroBatch
 from .reads import read_pj
 from .results import Cost, MissingRecord, RecordSource
 from .system import Assumption, Details, StepCost
-from .units import Group, MeasuredUnit, ProcessingFigures, ReductionFigures, partial_bytes
+from .units import Group, MeasuredUnit, ProcessingFigures, ReductionFigures, executed_step, partial_bytes
 
 __all__ = ["PamHbmSystem", "Placement"]
 
@@ -163,6 +164,10 @@ class PamHbmSystem(GpuPlatform):
     @property
     def records(self) -> list[Record]:
         return [*self.measured.records.values(), *(self.reducer.records.values() if self.reducer else ())]
+
+    def executed(self, model: ModelShape, tokens: int) -> list[Executed]:
+        """The measured step of the unit."""
+        return [executed_step(self.measured)]
 
     def group(self, model: ModelShape) -> Group:
         """How the unit takes the queries of a key/value head."""

@@ -31,12 +31,15 @@ from ...constraints.core.errors import ConfigError
 from ...constraints.core.records import Kind, Measurement, Record, SynthResults, config_hash
 from ...constraints.inf2.accelerator import Inf2AcceleratorConfig, Inf2AcceleratorResult
 from ...constraints.lolpim.dispatcher import DpaDispatcherConfig, DpaDispatcherResult
-from ...constraints.memory import Memory
+from ...constraints.memory import Memory, load_memory
 from ...constraints.pam.interface import PamInterfaceResult
 from ...constraints.pam.partials import PartialUnitConfig
 from ...constraints.pam.pu import PamPuConfig, PamPuResult
 from ...constraints.pam.ru import PamRuConfig, PamRuResult
 from ..cost import ProcessClock, process_clock
+from ..memory import time_program
+from ..pam.program import attention_program
+from .capabilities import Executed
 from .results import RecordSource
 
 __all__ = [
@@ -319,6 +322,35 @@ class ProcessingFigures(PamPuResult):
     def drain_s(self, config: PamPuConfig) -> float:
         """Seconds from the last beat to the last result."""
         return self.drain_cycles / clock_hz(config)
+
+
+def executed_step(unit: MeasuredUnit[PamPuConfig, ProcessingFigures]) -> Executed:
+    """The measured step of a processing unit: cycles of the program that a system times for it, and of the program that its
+    bench played."""
+    record, figures, config = unit.records["sim"], unit.figures, unit.config
+    timing, workload = figures.memory_timing, record.workload
+    memory, tokens = load_memory(timing.memory), int(workload["tokens"])
+    steps = config.group_steps(tokens, int(workload["head_dim"]), figures.queries)
+    program = attention_program(
+        config,
+        memory,
+        steps,
+        gap_cycles=figures.gap_cycles(config, memory, figures.queries),
+        burst_cycles=math.ceil(
+            memory.column_bytes
+            / config.beat_bytes
+            * config.burst_clocks(figures.queries)
+            / clock_hz(config)
+            / (memory.clock_ps * 1e-12)
+            - 1e-9
+        ),
+    )
+    return Executed(
+        f"step of {unit.unit.name} of {tokens} tokens on {memory.name}",
+        f"{time_program(program, memory).cycles} cycles of the memory",
+        f"{timing.memory_cycles} cycles of the memory",
+        f"the unit ends {timing.time_ns - timing.memory_time_ns:.0f} ns behind the memory",
+    )
 
 
 class ReductionFigures(PamRuResult):
