@@ -24,7 +24,7 @@ from ...constraints.core.records import Record
 from ...constraints.memory import Memory
 from ...constraints.systems.cent import CentSystemSpec, CentUnitsSpec
 from ..cent.block import BANKS, LANES, ROW
-from ..cent.costs import Activity, MeasuredPort, device_energy_pj, exchange, transfers
+from ..cent.costs import Activity, MeasuredPort, PnmClocks, device_energy_pj, exchange, transfers
 from ..cost import (
     UnitArea,
     controller_cost,
@@ -55,6 +55,9 @@ __all__ = ["RULES", "CentSystem", "Point", "Rules"]
 #: Contexts of a series of output tokens that are evaluated, if the timing has refresh; times between them lie on straight
 #: lines. Without refresh, all are.
 SAMPLES = 5
+
+#: Tokens between the contexts at which the share of refresh is evaluated for serving.
+REFRESHED = 4096
 
 
 @dataclass(frozen=True)
@@ -130,6 +133,19 @@ class Point:
     @property
     def block_s(self) -> float:
         return self.pim_s + self.cxl_s + self.acc_s
+
+
+@dataclass(frozen=True)
+class Pace:
+    """Times of a token, see :class:`Point`; ``energy_elements``: elements that transfers charge."""
+
+    pim_s: float
+    cxl_s: float
+    acc_s: float
+    embedding_s: float
+    period_s: float
+    token_s: float
+    energy_elements: int
 
 
 @lru_cache(maxsize=8)
@@ -376,6 +392,11 @@ class CentSystem(System):
     def front_end(self) -> StandbyFrontEnd:
         return _front_end(self.memory, not self.rules.bank_timing, self.rules.refresh)
 
+    @property
+    def plain_front_end(self) -> StandbyFrontEnd:
+        """The front end without refresh."""
+        return _front_end(self.memory, not self.rules.bank_timing, False)
+
     def prepare(self, model: ModelShape, records: RecordSource, refresh: bool) -> None:
         """Check the split, and look up the measurements of units and port. ``refresh`` adds refresh to the timing of a
         system whose file leaves it out."""
@@ -424,10 +445,27 @@ class CentSystem(System):
         if layer is not None and self.selected is not None:
             fetched = min(self.selected.fetched(layer, LANES), tokens)
         block, ends = self.order.block(model, tokens, chosen, fetched), self.ends(model)
-        clock = self.memory.clock_ps * 1e-12
-        pim, embedding, host = block.timing.cycles * clock, ends.cycles * clock, spec.host.host_ms * 1e-3
+        pace = self.pace(model, block.timing.cycles, block.clocks)
+        round_s = pace.period_s * self.count(model) if rules.all_standby else 0.0
+        energy = self._energy(model, block, pace.energy_elements, round_s, ends)
+        return Point(
+            block.timing.cycles,
+            pace.pim_s,
+            pace.cxl_s,
+            pace.acc_s,
+            pace.embedding_s,
+            spec.host.host_ms * 1e-3,
+            pace.period_s,
+            pace.token_s,
+            energy,
+        )
+
+    def pace(self, model: ModelShape, cycles: float, clocks: PnmClocks) -> Pace:
+        """Times of a token whose blocks take so many cycles of the memory and clocks of the units near it."""
+        rules, spec, clock = self.rules, self.spec, self.memory.clock_ps * 1e-12
+        pim, embedding, host = cycles * clock, self.ends(model).cycles * clock, spec.host.host_ms * 1e-3
         whole, count, turns = self.whole_devices(model), self.count(model), self.order.turns(model)
-        acc = block.clocks.seconds * (self.stages_per_device(model) // turns)
+        acc = clocks.seconds * (self.stages_per_device(model) // turns)
         port = self.units.port if rules.ports else None
         sent = self.order.transfers(model, whole, port)
         cxl, layers = sent.seconds, model.layers
@@ -450,8 +488,7 @@ class CentSystem(System):
         else:
             token = layers * (pim + cxl + acc) + embedding + host
             period = token / count
-        energy = self._energy(model, block, sent.energy_elements, period * count if rules.all_standby else 0.0, ends)
-        return Point(block.timing.cycles, pim, cxl, acc, embedding, host, period, token, energy)
+        return Pace(pim, cxl, acc, embedding, period, token, sent.energy_elements)
 
     def _energy(
         self, model: ModelShape, block: Timed, elements: int, round_s: float, ends: StandbyTiming
@@ -749,19 +786,66 @@ class CentServed(Served):
     pipeline needs for all of them."""
 
     system: CentSystem
+    interpolated = 0.01
+
+    def __init__(self, system: CentSystem, model: ModelShape) -> None:
+        super().__init__(system, model)
+        self._paces: dict[int, Pace] = {}
+        self._shares: dict[int, float] = {}
+        self._cycles: dict[int, int] = {}
 
     def _at(self, contexts: Iterable[int] | np.ndarray, what: str) -> np.ndarray:
-        """A property of points at contexts. Between multiples of 512 tokens it lies on a straight line."""
-        wanted = np.asarray(self.model.attended(np.asarray(contexts, np.int64)), float)
-        grid = np.arange(int(wanted.min()) // 512, int(wanted.max()) // 512 + 2) * 512
-        values = [getattr(self.system.point(self.model, max(int(tokens), 1)), what) for tokens in grid]
-        return np.interp(wanted, grid, values)
+        """A time of points at contexts. Programs change at the first token of a row of keys in all banks, so points are
+        evaluated at the first and last word of such a row. Times between them lie on straight lines: one for whole words,
+        and one for words that the newest token does not fill, whose other elements a core clears."""
+        wanted = np.asarray(self.model.attended(np.asarray(contexts, np.int64)))
+        edge = self.system.channels(self.model) * BANKS
+        whole = np.arange(int(wanted.min() - 1) // edge, int(wanted.max() - 1) // edge + 2) * edge
+        grid = np.stack([whole[:-1] + LANES, whole[1:]], axis=1).reshape(-1)
+        out = np.empty(wanted.shape)
+        for there, missing in ((wanted % LANES == 0, 0), (wanted % LANES != 0, 1)):
+            if there.any():
+                values = [getattr(self._pace(int(tokens) - missing), what) for tokens in grid]
+                out[there] = np.interp(-(-wanted[there] // LANES) * LANES, grid, values)
+        return out
+
+    def _pace(self, tokens: int) -> Pace:
+        """Times at a context. Cycles are those of the whole word without refresh, times the share that refresh adds."""
+
+        def make() -> Pace:
+            order, front_end = self.system.order, self.system.plain_front_end
+            word = -(-tokens // LANES) * LANES
+            clocks = order.clocks(self.model, tokens)
+            cycles = kept(
+                self._cycles, word, lambda: order.block(self.model, word, None, word, front_end).timing.cycles
+            )
+            return self.system.pace(self.model, cycles * self._refreshed(tokens), clocks)
+
+        return kept(self._paces, tokens, make)
+
+    def _refreshed(self, tokens: int) -> float:
+        """Cycles with refresh over cycles without, evaluated at multiples of :data:`REFRESHED` tokens."""
+        if not self.system.rules.refresh:
+            return 1.0
+        low, part = divmod(tokens, REFRESHED)
+        return float(
+            np.interp(part / REFRESHED, [0, 1], [self._share(low * REFRESHED), self._share((low + 1) * REFRESHED)])
+        )
+
+    def _share(self, tokens: int) -> float:
+        def make() -> float:
+            at = max(tokens, 1)
+            order, system = self.system.order, self.system
+            whole, plain = (
+                order.block(self.model, at, None, at, front_end).timing.cycles
+                for front_end in (system.front_end, system.plain_front_end)
+            )
+            return whole / plain
+
+        return kept(self._shares, tokens, make)
 
     def decode_seconds(self, contexts: np.ndarray) -> float:
         """Seconds of a step."""
-        if len(np.unique(contexts)) == 1:
-            point = self.system.point(self.model, int(contexts[0]))
-            return max(point.token_s, len(contexts) * point.period_s)
         return float(max(self._at(contexts, "token_s").max(), self._at(contexts, "period_s").sum()))
 
     def prefill_seconds(self, tokens: np.ndarray, past: np.ndarray) -> float:

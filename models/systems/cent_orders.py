@@ -38,7 +38,7 @@ from ..cent.step import ENTRIES, block_work, near_activity, near_clocks, output_
 from ..cent.words import decode_words, encode_words
 from ..llm import ROTARY, ModelShape
 from ..memory.aim import CHANNELS
-from ..memory.standby import StandbyTiming
+from ..memory.standby import StandbyFrontEnd, StandbyTiming
 from ..program import Program, Wait
 from ..program.nodes import Command, Loop, Node
 from ..program.selected import Selected
@@ -83,8 +83,19 @@ class Order(Protocol):
     def check(self, model: ModelShape) -> None:
         """Raise :exc:`ConfigError` unless there is a program of the model's blocks."""
 
-    def block(self, model: ModelShape, tokens: int, selected: Selected | None, fetched: int) -> Timed:
-        """A token through a block on the first of its devices. ``fetched``: tokens that attention reads."""
+    def block(
+        self,
+        model: ModelShape,
+        tokens: int,
+        selected: Selected | None,
+        fetched: int,
+        front_end: StandbyFrontEnd | None = None,
+    ) -> Timed:
+        """A token through a block on the first of its devices. ``fetched``: tokens that attention reads. ``front_end``: in
+        place of the system's."""
+
+    def clocks(self, model: ModelShape, tokens: int) -> PnmClocks:
+        """Clocks of the units near memory for a token of a block."""
 
     def others(self, model: ModelShape, block: Timed) -> tuple[StandbyTiming, int] | None:
         """Timing and instructions of each further device that shares a block."""
@@ -165,17 +176,26 @@ class AuthorsOrder:
             ),
         )
 
-    def block(self, model: ModelShape, tokens: int, selected: Selected | None, fetched: int) -> Timed:
-        spec, mapping = self.system.spec, self.mapping(model, tokens)
-        program = block_program(mapping, tokens, selected)
-        if self.rules.measured:
-            clocks = measured_clocks(
-                self.system.units, spec.pnm, model, fetched, mapping.channels, residuals=self.rules.residuals
-            )
-        else:
-            clocks = pnm_clocks(spec.pnm, spec.energy, model, fetched, residuals=self.rules.residuals)
+    def block(
+        self,
+        model: ModelShape,
+        tokens: int,
+        selected: Selected | None,
+        fetched: int,
+        front_end: StandbyFrontEnd | None = None,
+    ) -> Timed:
+        spec, program = self.system.spec, block_program(self.mapping(model, tokens), tokens, selected)
+        clocks = self.clocks(model, fetched)
         work = activity(spec.pnm, model, fetched, clocks)
-        return Timed(self.system.front_end.time(program), _instructions(program), clocks, work)
+        timing = (front_end or self.system.front_end).time(program)
+        return Timed(timing, _instructions(program), clocks, work)
+
+    def clocks(self, model: ModelShape, tokens: int) -> PnmClocks:
+        spec, residuals = self.system.spec, self.rules.residuals
+        if self.rules.measured:
+            channels = self.mapping(model, 1).channels
+            return measured_clocks(self.system.units, spec.pnm, model, tokens, channels, residuals=residuals)
+        return pnm_clocks(spec.pnm, spec.energy, model, tokens, residuals=residuals)
 
     def others(self, model: ModelShape, block: Timed) -> tuple[StandbyTiming, int] | None:
         if self.system.tp == 1:
@@ -276,7 +296,14 @@ class ExecutedOrder:
             devices=tp,
         )
 
-    def block(self, model: ModelShape, tokens: int, selected: Selected | None, fetched: int) -> Timed:
+    def block(
+        self,
+        model: ModelShape,
+        tokens: int,
+        selected: Selected | None,
+        fetched: int,
+        front_end: StandbyFrontEnd | None = None,
+    ) -> Timed:
         system = self.system
         if selected is not None and len(selected) > 1 and system.tp > 1:
             raise ConfigError(
@@ -285,7 +312,12 @@ class ExecutedOrder:
             )
         work = block_work(self.shape(model, tokens), tokens, selected)
         clocks = near_clocks(work, system.units, system.spec.pnm.clock_ghz)
-        return Timed(system.front_end.time(work.memory), work.instructions, clocks, near_activity(work, clocks))
+        timing = (front_end or system.front_end).time(work.memory)
+        return Timed(timing, work.instructions, clocks, near_activity(work, clocks))
+
+    def clocks(self, model: ModelShape, tokens: int) -> PnmClocks:
+        work = block_work(self.shape(model, tokens), tokens)
+        return near_clocks(work, self.system.units, self.system.spec.pnm.clock_ghz)
 
     def executed(self, model: ModelShape, tokens: int) -> Executed:
         """A block's program as the system times it, and as a device decodes it from words."""
