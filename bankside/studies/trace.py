@@ -632,31 +632,44 @@ def time_system(
     channels: int | None,
     devices: int,
     stage: str | None,
+    order: str | None = None,
 ) -> TimeTrace:
-    """Time of one token through a block of ``SYSTEM:MODEL``."""
+    """Time of one token through a block of ``SYSTEM:MODEL``.
+
+    ``order``: ``executed`` for the program that the RTL executes, ``authors`` for the order of the authors' generator. None
+    is the latter under quirks, else the former.
+    """
     from bankside.constraints.memory import load_memory
     from bankside.models.cent import BlockMapping, block_program
+    from bankside.models.cent.step import block_work
     from bankside.models.llm import ROTARY, load_model
     from bankside.models.program import Program
+    from bankside.models.systems.cent_orders import block_of
 
     outputs.check()
     note_sources(time_system)
     model = load_model(target.split(":", 1)[1])
-    if channels is None:
-        channels = 32 // min(-(-model.layers // 32), 32)
-    mapping = BlockMapping(
-        model.hidden_size,
-        model.heads,
-        model.kv_heads,
-        model.intermediate_size,
-        channels,
-        devices,
-        max(tokens, 4096),
-        model.head_dim,
-        gated=model.gated,
-        rotary=model.family in ROTARY,
-    )
-    program = block_program(mapping, tokens)
+    if order is None:
+        order = "executed" if setting.quirks is None else "authors"
+    if order == "executed":
+        channels = channels or 32
+        program = block_work(block_of(model, devices, channels, max(tokens, 4096)), tokens).memory
+    else:
+        if channels is None:
+            channels = 32 // min(-(-model.layers // 32), 32)
+        mapping = BlockMapping(
+            model.hidden_size,
+            model.heads,
+            model.kv_heads,
+            model.intermediate_size,
+            channels,
+            devices,
+            max(tokens, 4096),
+            model.head_dim,
+            gated=model.gated,
+            rotary=model.family in ROTARY,
+        )
+        program = block_program(mapping, tokens)
     if stage is not None:
         names = [node.name for node in program.body]  # type: ignore[union-attr]
         if stage not in names:
@@ -664,7 +677,7 @@ def time_system(
         program = Program(node for node in program.body if node.name == stage)  # type: ignore[union-attr]
     memory = load_memory(setting.memory or "gddr6-aim")
     timed, log = _machine(program, memory, setting).time(program, outputs)
-    timed.details = {"channels": channels, "devices": devices}
+    timed.details = {"channels": channels, "devices": devices, "order": order}
     title = f"{target}, {tokens} tokens" + (f", {stage}" if stage else "")
     return _result(timed, log, setting, outputs, title, system=target, tokens=tokens)
 

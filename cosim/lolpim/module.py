@@ -254,8 +254,8 @@ class Session:
     # ---- Data ------------------------------------------------------------------------------------------------------
 
     def data(self, tokens: int, steps: int, kind: str = "normal") -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Bits of keys, values (prompt and new tokens) and queries (of the new tokens, scaled, of shape ``(steps, group,
-        head_dim)``)."""
+        """Bits of keys, values (prompt and new tokens) and queries (of the new tokens, scaled). Each step has a query, or as
+        many as share the head."""
         rng, dim, group = self.rng, self.head.head_dim, self.head.group
         q = rng.normal(size=(steps, group, dim)) * dim**-0.5
         k, v = rng.normal(size=(2, tokens + steps, dim))
@@ -266,7 +266,7 @@ class Session:
         elif kind == "extreme":
             q[:, :] = np.eye(dim)[0]
             k[:, 0] = rng.choice([-60000.0, 60000.0], len(k))
-        return from_float64(k, self.fmt), from_float64(v, self.fmt), from_float64(q, self.fmt)
+        return from_float64(k, self.fmt), from_float64(v, self.fmt), from_float64(q if group > 1 else q[:, 0], self.fmt)
 
 
 def decode_steps(session: Session, requests: Sequence[tuple[int, int, str]], steps: int) -> None:

@@ -457,8 +457,8 @@ class Score(_Attention):
         return p
 
     def _zeros(self, p: Program) -> None:
-        """Zeros behind the word of the newest token, up to the end of the run of the last part: a product with a zero gives
-        them, in a row that is there."""
+        """Zeros behind the word of the newest token, up to the end of the run of the last part. A product with a zero gives
+        them."""
         m, lanes = self.module, self.module.lanes
         newest: Any = p.newest(lanes) if self.by_tokens else (self.tokens - 1) // lanes
         p.command("WR_GB", opsize=1, gpr=self.zero, mask=self.mask)

@@ -265,8 +265,8 @@ def transfers(
 def collected(
     spec: CentLinkSpec, elements: int, piece: int, tensor: int, devices: int, port: MeasuredPort | None
 ) -> Transfers:
-    """Transfers of a block whose devices add two vectors of ``elements``: the first device gathers a piece of each of the
-    others, adds them, and broadcasts the sum, one piece after the other."""
+    """Transfers of a block whose devices add two vectors of ``elements``. The first device gathers a piece of each of the
+    others, adds them, and broadcasts the sum. Then the next piece follows."""
 
     def seconds(size: int, senders: int) -> float:
         return _seconds(spec, size, senders, devices, False, port)

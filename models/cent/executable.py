@@ -867,17 +867,20 @@ class _Writer:
         def chunk(begin: Any, own: int, row: Any, column: Any, last: bool = False) -> None:
             """``own`` words of each head from the turn ``begin`` on; the first is in ``row`` and ``column`` of the values.
             A column that a loop counts is in one row with all of them."""
-            slots = _ceil(own, b.channels) * b.channels
-            self._scores(queries, heads, slots, [(begin, slots // b.channels, b.mask)])
-            self._exponentials(count, slots, own, tokens if last else 0)
+            whole, some = divmod(own, b.channels)
+            runs = [(begin, whole, b.mask)] if whole else []
+            if some:  # the last turn has words in some channels
+                runs.append((begin + whole, 1, b._mask(*range(some))))
+            self._scores(queries, heads, own, runs)
+            self._exponentials(count, own, tokens if last else 0)
             if not isinstance(column, int):
-                self._products(heads, slots, 0, row, [(column, own)])
+                self._products(heads, own, 0, row, [(column, own)])
                 return
             done = 0
             while done < own:
                 ahead, at = divmod(column + done, b.columns)
                 some = min(own - done, b.columns - at)
-                self._products(heads, slots, done, row + ahead, [(at, some)])
+                self._products(heads, own, done, row + ahead, [(at, some)])
                 done += some
 
         full, rest = divmod(words, size)
@@ -923,7 +926,7 @@ class _Writer:
                     runs.append((turn, 1, mask))
             chosen = np.concatenate(own)
             self._scores(queries, heads, size, runs)
-            self._exponentials(len(heads), size, size, tokens if chosen[-1] == newest else 0)
+            self._exponentials(len(heads), size, tokens if chosen[-1] == newest else 0)
             done = 0
             for row in np.unique(chosen // b.columns).tolist():
                 columns = chosen[chosen // b.columns == row] % b.columns
@@ -991,27 +994,23 @@ class _Writer:
                 "RD_MAC", gpr=to[0] + to[1] * k + mask.bit_count() * one, mask=mask, register=first + heads * one + k
             )
 
-    def _exponentials(self, count: int, size: int, words: int, tokens: int) -> None:
-        """EXP of ``words`` words of each of ``count`` heads, ``size`` slots apart. ``tokens``: of the cache, if the newest
-        token is in the last word. Elements behind it become 0."""
+    def _exponentials(self, count: int, words: int, tokens: int) -> None:
+        """EXP of ``words`` words of each of ``count`` heads. ``tokens``: of the cache, if the newest token is in the last word.
+        Elements behind it become 0."""
         b, p, work = self.b, self.p, self.b.slot("h")
         behind = tokens % b.lanes
         if b.subtract_maximum:
             for head in range(count):
-                own = work + size * head
+                own = work + words * head
                 if behind:  # elements behind the newest token are no scores
                     self.scalar("repeat", own + words - 1, own + words - 1, behind)
                 self.scalar("largest_of_all", own, b.slot("scalar"), words)
                 with p.loop(words) as word:
                     p.command("EWADD", opsize=1, gpr0=own + word, gpr1=b.slot("scalar"))
-        if words == size:
-            p.command("EXP", opsize=count * size, gpr0=work, gpr1=work)
-        else:
-            with p.loop(count) as one:
-                p.command("EXP", opsize=words, gpr0=work + size * one, gpr1=work + size * one)
+        p.command("EXP", opsize=count * words, gpr0=work, gpr1=work)
         if behind:
             with p.loop(count) as one:
-                at = work + words - 1 + size * one
+                at = work + words - 1 + words * one
                 p.command("RISCV", opsize=behind, gpr0=at, gpr1=at, pc=self.entries["tail"])
 
     def _products(

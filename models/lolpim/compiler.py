@@ -156,7 +156,7 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
     tp = system.tp
     hidden, dim = model.hidden_size, model.head_dim
 
-    def add_hub(name: str, shape: str, seconds: Callable[[], float]) -> None:
+    def add_hub(name: str, shape: str, seconds: Callable[[], float], counts: dict[str, int] | None = None) -> None:
         partition = (
             "each module"
             if name in ("norms", "residuals", "partial_sums")
@@ -165,7 +165,16 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
             else "by column"
         )
         rows.append(
-            Row(name, "hub", shape, partition, "none", {}, None, None if unit.hub.sim is None else seconds() * 1e6)
+            Row(
+                name,
+                "hub",
+                shape,
+                partition,
+                "none",
+                counts or {},
+                None,
+                None if unit.hub.sim is None else seconds() * 1e6,
+            )
         )
 
     def add(
@@ -257,7 +266,12 @@ def compile_model(system: Any, model: ModelShape, tokens: int, operator: str | N
         f"in {_bytes(heads * group * dim)}, out {_bytes(heads * group * attended)}",
         turns,
     )
-    add_hub("softmax", f"{heads * group} x {attended}", lambda: unit.hub_seconds("SOFTMAX", attended, heads * group))
+    add_hub(
+        "softmax",
+        f"{heads * group} x {attended}",
+        lambda: unit.hub_seconds("SOFTMAX", attended, heads * group),
+        {"SOFTMAX": heads * group} if unit.partition == "token" else None,
+    )
     by = (
         "values by dimension" + (f", tokens in {context.parts} parts" if context.parts > 1 else "")
         if unit.partition == "token"

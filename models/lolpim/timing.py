@@ -109,8 +109,8 @@ class ModuleTimer:
         self._known: dict[tuple[Any, bool], Timed] = {}
 
     def time(self, operator: Any, single: bool = False) -> Timed:
-        """Time of an operator's program (:mod:`..aim.operators`), from closed rows. ``single``: use one set of buffers. A
-        program whose loops count by tokens is that of the operator's ``tokens``."""
+        """Time of an operator's program (:mod:`..aim.operators`), from closed rows. ``single``: use one set of buffers. Loops
+        that count by tokens count the operator's ``tokens``."""
         key = (operator, single)
         if key not in self._known:
             if len(self._known) > 1 << 14:

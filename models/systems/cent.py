@@ -795,9 +795,12 @@ class CentServed(Served):
         self._cycles: dict[int, int] = {}
 
     def _at(self, contexts: Iterable[int] | np.ndarray, what: str) -> np.ndarray:
-        """A time of points at contexts. Programs change at the first token of a row of keys in all banks, so points are
-        evaluated at the first and last word of such a row. Times between them lie on straight lines: one for whole words,
-        and one for words that the newest token does not fill, whose other elements a core clears."""
+        """A time of points at contexts.
+
+        Programs change at the first token of a row of keys in all banks. So points are evaluated at the first and the last
+        word of such a row, and times between them lie on straight lines. Words that the newest token does not fill have a
+        line of their own, since a core clears their other elements.
+        """
         wanted = np.asarray(self.model.attended(np.asarray(contexts, np.int64)))
         edge = self.system.channels(self.model) * BANKS
         whole = np.arange(int(wanted.min() - 1) // edge, int(wanted.max() - 1) // edge + 2) * edge
@@ -810,7 +813,7 @@ class CentServed(Served):
         return out
 
     def _pace(self, tokens: int) -> Pace:
-        """Times at a context. Cycles are those of the whole word without refresh, times the share that refresh adds."""
+        """Times at a context. The cycles of the whole word without refresh are multiplied by the share of refresh."""
 
         def make() -> Pace:
             order, front_end = self.system.order, self.system.plain_front_end

@@ -1,17 +1,19 @@
 """Programs of a block of CENT: the one that the RTL executes, and the order of the authors' trace generator.
 
-An order gives the program of a block, its work in the units near memory, the transfers between devices that share a block,
-and the rows of a bank that a model takes.
+An order gives the program of a block, and its work in the units near memory. It also gives the transfers between devices
+that share a block, and the rows of a bank that a model takes.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Protocol
+from typing import Any, Protocol
 
 from ...constraints.cent.isa import CentIsa
 from ...constraints.core.errors import ConfigError
+from ...constraints.memory import Memory
+from ...constraints.systems.cent import CentSystemSpec
 from ..cent.block import (
     BANKS,
     LANES,
@@ -45,10 +47,7 @@ from ..program.selected import Selected
 from .capabilities import Executed, digest_of
 from .memo import kept
 
-if TYPE_CHECKING:
-    from .cent import CentSystem
-
-__all__ = ["AuthorsOrder", "ExecutedOrder", "Order", "Timed"]
+__all__ = ["AuthorsOrder", "ExecutedOrder", "Order", "Timed", "block_of"]
 
 
 @dataclass(frozen=True)
@@ -66,6 +65,24 @@ class Timed:
     instructions: int
     clocks: PnmClocks
     work: Activity
+
+
+class Devices(Protocol):
+    """The system to which an order belongs (:class:`bankside.models.systems.cent.CentSystem`)."""
+
+    name: str
+    tp: int
+    rules: Any
+    spec: CentSystemSpec
+    units: Any
+    memory: Memory
+
+    @property
+    def devices(self) -> int: ...
+    @property
+    def front_end(self) -> StandbyFrontEnd: ...
+    def stages(self, model: ModelShape) -> Any: ...
+    def stages_per_device(self, model: ModelShape) -> int: ...
 
 
 class Order(Protocol):
@@ -140,7 +157,7 @@ class AuthorsOrder:
 
     text = "the order of CENT's generator, which no RTL executes"
 
-    def __init__(self, system: CentSystem) -> None:
+    def __init__(self, system: Devices) -> None:
         self.system, self.rules = system, system.rules
         self._mappings: dict[tuple[ModelShape, int], BlockMapping] = {}
 
@@ -229,6 +246,44 @@ class AuthorsOrder:
         return max(self.system.stages(model)) * (keys + values)
 
 
+def block_of(
+    model: ModelShape, devices: int, channels: int, most: int, *, columns: int = 64, slots: int = 2048
+) -> ExecutableBlock:
+    """A block of a model on ``channels`` channels of the fullest of ``devices`` devices, with room for ``most`` tokens.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If no program of a device computes it, or the devices can't share its heads.
+    """
+    if model.family not in ROTARY or not model.gated:
+        missing = "no gate" if model.family in ROTARY else "norms with a mean and learned positions"
+        raise ConfigError(f"no program of cent-device computes the blocks of {model.name}, which have {missing}")
+    kv_heads, group = model.kv_heads, model.heads // model.kv_heads
+    if devices > kv_heads:
+        share = -(-devices // kv_heads)
+        if devices % kv_heads or group % share:
+            raise ConfigError(
+                f"{devices} devices can't share {model.heads} heads with {kv_heads} heads of keys and values evenly"
+            )
+        group, kv_heads = group // share, kv_heads * share
+    own = -(-kv_heads // devices)
+    return ExecutableBlock(
+        model.hidden_size,
+        own * group,
+        own,
+        model.head_dim,
+        -(-model.intermediate_size // (devices * LANES)) * LANES,
+        channels,
+        BANKS,
+        LANES,
+        columns,
+        slots=slots,
+        max_tokens=most,
+        devices=devices,
+    )
+
+
 class ExecutedOrder:
     """The program that ``cent-device`` executes (:class:`ExecutableBlock`).
 
@@ -239,7 +294,7 @@ class ExecutedOrder:
 
     text = "the program that cent-device executes"
 
-    def __init__(self, system: CentSystem) -> None:
+    def __init__(self, system: Devices) -> None:
         self.system = system
         self._shapes: dict[tuple[ModelShape, int], ExecutableBlock] = {}
 
@@ -250,18 +305,11 @@ class ExecutedOrder:
         return self.system.stages_per_device(model)
 
     def check(self, model: ModelShape) -> None:
-        if model.family not in ROTARY or not model.gated:
-            raise ConfigError(
-                f"{self.system.name}: no program of cent-device computes the blocks of {model.name}, which have "
-                f"{'no gate' if model.family in ROTARY else 'norms with a mean and learned positions'}; --order authors "
-                "times them in the order of the authors' generator"
-            )
         try:
             self.shape(model, 1)
         except ConfigError as error:
             raise ConfigError(
-                f"{self.system.name}: cent-device has no program of {model.name}: {error}; --order authors times it in "
-                "the order of the authors' generator"
+                f"{self.system.name}: {error}; --order authors times {model.name} in the order of the authors' generator"
             ) from None
 
     def shape(self, model: ModelShape, tokens: int) -> ExecutableBlock:
@@ -270,31 +318,9 @@ class ExecutedOrder:
         return kept(self._shapes, (model, most), lambda: self._shape(model, most))
 
     def _shape(self, model: ModelShape, most: int) -> ExecutableBlock:
-        tp, kv_heads = self.system.tp, model.kv_heads
-        group = model.heads // kv_heads
-        if tp > kv_heads:
-            share = -(-tp // kv_heads)
-            if tp % kv_heads or group % share:
-                raise ConfigError(
-                    f"{tp} devices can't share {model.heads} heads with {kv_heads} heads of keys and values evenly"
-                )
-            group, kv_heads = group // share, kv_heads * share
-        own = -(-kv_heads // tp)
-        pnm, memory = self.system.units.pnm.config, self.system.memory
-        return ExecutableBlock(
-            model.hidden_size,
-            own * group,
-            own,
-            model.head_dim,
-            -(-model.intermediate_size // (tp * LANES)) * LANES,
-            CHANNELS,
-            BANKS,
-            LANES,
-            memory.row_bytes // memory.column_bytes,
-            slots=pnm.registers,
-            max_tokens=most,
-            devices=tp,
-        )
+        memory = self.system.memory
+        columns, slots = memory.row_bytes // memory.column_bytes, self.system.units.pnm.config.registers
+        return block_of(model, self.system.tp, CHANNELS, most, columns=columns, slots=slots)
 
     def block(
         self,

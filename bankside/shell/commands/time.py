@@ -35,7 +35,7 @@ def channel_numbers(text: str) -> tuple[int, ...]:
 #: Options of ``time`` that only a unit, a system or a file has; with another target they are an error.
 TIME_ONLY: dict[str, tuple[str, ...]] = {
     "unit": ("preset", "config", "head_dim", "queries", "dry_run"),
-    "system": ("devices", "stage"),
+    "system": ("devices", "stage", "order"),
     "file": ("mapping",),
 }
 
@@ -76,6 +76,12 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--devices", metavar="N", type=positive, help="system: devices that share a matrix (default: 1)"
     )
     parser.add_argument("--stage", metavar="NAME", help="system: only this stage of a block")
+    parser.add_argument(
+        "--order",
+        choices=("executed", "authors"),
+        help="system: the program that the RTL executes, or the order of the authors' generator (default: executed, and "
+        "authors under quirks)",
+    )
     parser.add_argument(
         "--mapping", metavar="ORDER", help="file: order of address parts in plain requests, high to low"
     )
@@ -155,6 +161,7 @@ def run(arguments: argparse.Namespace) -> int:
             channels=arguments.channels,
             devices=arguments.devices or 1,
             stage=arguments.stage,
+            order=arguments.order,
         )
     else:
         result = time_file(target, formats[-1] if formats else None, setting, outputs)

@@ -60,6 +60,8 @@ def test_operators_do_not_share_what_they_must_not(tensor, pipeline, chunk):
     for op, at in compiled.program.bind(3000).expand():
         if op == "MAC_ABK":
             place = {(at["row"], column) for column in range(at.get("column", 0), at.get("column", 0) + at["opsize"])}
+            if "slot" in at and at["opsize"] == 1:
+                continue  # a product with zeros, in a row that is there
             where = kept if "slot" in at else weights
             assert not where & place
             where |= place
@@ -154,7 +156,7 @@ def test_errors_are_one_line(arguments, message, capsys):
 def test_a_program_beyond_the_command_buffer(capsys, monkeypatch):
     monkeypatch.setitem(dpa_dispatcher.PRESETS, "lol-pim", DpaDispatcherConfig(command_bytes=1024))
     assert main(["compile", "qwen1.5-7b"]) == 2
-    assert "the program takes 75 lines, but the command buffer has 32" in capsys.readouterr().err
+    assert "the program takes 81 lines, but the command buffer has 32" in capsys.readouterr().err
 
 
 def test_the_dispatcher_executes_what_was_compiled():
@@ -182,7 +184,7 @@ def test_the_dispatcher_executes_what_was_compiled():
             if "row" in at:
                 assert columns["row"][n] == (rows[at["row"]] if "slot" in at else at["row"])
             for name in ("gpr", "gpr1", "opsize", "mask", "column"):
-                assert columns[name][n] == at.get("gpr0" if op == "EWADD" and name == "gpr" else name, 0)
+                assert columns[name][n] == at.get("gpr0" if op in ("EWADD", "SOFTMAX") and name == "gpr" else name, 0)
 
 
 def test_compiled_words_are_timed(tmp_path, capsys):
@@ -194,6 +196,8 @@ def test_compiled_words_are_timed(tmp_path, capsys):
     whole = list(compiled.program.bind(1000).expand())
     expected = Program()
     for op, at in whole[: len(whole) // compiled.layers]:
+        if op not in INSTRUCTIONS:
+            continue  # the hub's
         fields = {name: at[name] for name in INSTRUCTIONS[op].fields}
         expected.command(op, **fields | ({"row": at["row"] + weights} if "slot" in at else {}))
     for buffering, machine in (("single", front_end), ("ping-pong", PingPong(front_end))):
@@ -201,7 +205,7 @@ def test_compiled_words_are_timed(tmp_path, capsys):
         result = json.loads(capsys.readouterr().out)
         timing = machine.time(expected)
         assert result["cycles"] == timing.cycles and result["commands"] == timing.commands
-        assert result["format"] == "words" and result["lines"] == 75
+        assert result["format"] == "words" and result["lines"] == 81
     assert main(["time", path, "--tokens", "1000", "--export", "program", "--output", str(tmp_path / "layer.txt")]) == 0
     assert main(["time", str(tmp_path / "layer.txt"), "--memory", "gddr6-aim", "--json"]) == 0
     assert f'"cycles": {front_end.time(expected).cycles},' in capsys.readouterr().out
@@ -263,8 +267,9 @@ def test_every_result_is_read_before_its_register_is_used_again(model, tokens):
                 free = None
                 sets[now] += 1
                 products += 1
+                zeros = at["opsize"] == 1  # they are read more than once
             elif op == "RD_MAC":
-                assert sets[now] >= 1  # of the set of the last product
+                assert sets[now] >= 1 or zeros  # of the set of the last product
                 read += sets[now]
                 sets[now] = 0
         assert read == products and sets == [0, 0]
