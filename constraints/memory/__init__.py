@@ -3,6 +3,6 @@
 :func:`load_memory` reads a file of this folder by name, or any file by path. Adding a memory is adding a file.
 """
 
-from .memory import Constraint, Memory, MemoryCommand, Refresh, available, load_memory
+from .memory import Constraint, Memory, MemoryCommand, Refresh, available, load_memory, without_physics
 
-__all__ = ["Constraint", "Memory", "MemoryCommand", "Refresh", "available", "load_memory"]
+__all__ = ["Constraint", "Memory", "MemoryCommand", "Refresh", "available", "load_memory", "without_physics"]

@@ -6,7 +6,9 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from pathlib import Path
@@ -19,8 +21,9 @@ from ..core.errors import ConfigError, nearest
 from ..core.workspace import kept
 from .expression import evaluate, resolve
 from .layers import Places, layered
+from .physics import faults
 
-__all__ = ["Constraint", "Memory", "MemoryCommand", "Refresh", "available", "load_memory"]
+__all__ = ["Constraint", "Memory", "MemoryCommand", "Refresh", "available", "load_memory", "without_physics"]
 
 FOLDER = Path(__file__).parent
 
@@ -88,6 +91,14 @@ class ConstraintFile(Strict):
     source: str | None = None
 
 
+class WaivedFile(Strict):
+    """Pairs of commands that the rules of :mod:`.physics` leave out."""
+
+    from_: list[str] = Field(alias="from", min_length=1)
+    to: list[str] = Field(min_length=1)
+    reason: str = Field(min_length=10, description="why these commands may issue so close together, with its source")
+
+
 class RefreshFile(Strict):
     command: str
     interval: Expression
@@ -124,6 +135,9 @@ class MemoryFile(Strict):
     commands: dict[str, CommandFile] = Field(min_length=1)
     sets: dict[str, list[str]] = {}
     constraints: list[ConstraintFile]
+    waived: list[WaivedFile] = Field(
+        default=[], description="pairs of commands without a constraint that physics asks for, each with its reason"
+    )
     refresh: RefreshFile | None = None
     energy: EnergyFile | None = None
 
@@ -349,7 +363,9 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
         - an unknown timing, command, level or scope;
         - timings that define each other in a circle;
         - a timing below 1, or tRC < tRAS + tRP;
-        - files that are based on each other in a circle.
+        - files that are based on each other in a circle;
+        - commands that may issue so close together that no memory can do it (:mod:`.physics`), unless
+          :func:`without_physics` is active.
     """
     text = os.fspath(memory)
     if not text.endswith((".yaml", ".yml")) and os.sep not in text:
@@ -357,6 +373,24 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
             raise ConfigError(nearest("memory", text, available()) + ", or the path of a .yaml file")
         return _shipped(text)
     return _read(Path(text))
+
+
+#: Whether memories are read without the rules of physics, and what they would have refused.
+_UNCHECKED: ContextVar[bool] = ContextVar("unchecked", default=False)
+_UNCHECKED_FOUND: ContextVar[list[str]] = ContextVar("unchecked_found")
+
+
+@contextmanager
+def without_physics() -> Iterator[list[str]]:
+    """Within the block, memories are read without the rules of :mod:`.physics`. The list has a line for each memory that
+    they would have refused."""
+    found: list[str] = []
+    switched, told = _UNCHECKED.set(True), _UNCHECKED_FOUND.set(found)
+    try:
+        yield found
+    finally:
+        _UNCHECKED.reset(switched)
+        _UNCHECKED_FOUND.reset(told)
 
 
 @kept
@@ -368,6 +402,14 @@ def _read(path: Path) -> Memory:
     document, places = layered(path, MemoryFile, FOLDER)
     reader = _Reader(document, os.fspath(path), places)
     plain = reader.limited(None)
+    found = faults(plain, reader.waived(plain))
+    if found:
+        more = f" (and {len(found) - 1} further pairs)" if len(found) > 1 else ""
+        if not _UNCHECKED.get():
+            raise ConfigError(
+                f"{os.fspath(path)}: {found[0]}{more}; state the constraint, or name the pair in 'waived' with a reason"
+            )
+        _UNCHECKED_FOUND.get().append(f"{plain.name} is not checked by physics: {found[0]}{more}")
     quirks = document.quirks
     return replace(plain, variants={name: reader.limited(name) for name in quirks}) if quirks else plain
 
@@ -601,6 +643,15 @@ class _Reader:
             file.between,
             self.place(*at)[1],
         )
+
+    def waived(self, memory: Memory) -> dict[tuple[str, str], str]:
+        """Reason of each pair of commands that the file leaves out."""
+        return {
+            (first, second): entry.reason
+            for number, entry in enumerate(self.file.waived)
+            for first in self.names(entry.from_, memory.commands, "waived", number, "from")
+            for second in self.names(entry.to, memory.commands, "waived", number, "to")
+        }
 
     def refresh(self, commands: dict[str, MemoryCommand], constraints: list[Constraint]) -> Refresh | None:
         file = self.file.refresh

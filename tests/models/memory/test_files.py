@@ -52,7 +52,7 @@ sets:
 constraints:
   - {level: bank, from: [ACT], to: [RD], cycles: nRCD}
   - {level: bank, from: [ACT], to: [close], cycles: nRAS}
-  - {level: bank, from: [close], to: [ACT], cycles: nRP}
+  - {level: bank, from: [close], to: [ACT, REF], cycles: nRP}
   - {level: bank, from: [RD], to: [close], cycles: nRTP}
   - {level: channel, from: [RD], to: [RD], cycles: nCCD}
   - {level: rank, from: [RD], to: [RD], cycles: nCCD + 1, between: different}

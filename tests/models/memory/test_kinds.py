@@ -189,8 +189,8 @@ LPDDR5X_GAPS = {
     ("PRE", "REFPB"): (20, 1, 1, 1),
     ("RD", "RD"): (4, 4, 2, 4),
     ("WR", "WR"): (4, 4, 2, 2),
-    ("RD", "WR"): (15, 15, 15, 4),
-    ("WR", "RD"): (27, 27, 21, 15),
+    ("RD", "WR"): (15, 15, 15, 15),
+    ("WR", "RD"): (27, 27, 21, 1),
     ("RD", "PRE"): (8, 1, 1, 1),
     ("WR", "PRE"): (51, 1, 1, 1),
     ("RDA", "ACT"): (28, 1, 1, 1),
@@ -199,7 +199,7 @@ LPDDR5X_GAPS = {
     ("WRA", "REFPB"): (71, 1, 1, 1),
     ("REFPB", "ACT"): (150, 8, 8, 1),
     ("REFPB", "REFPB"): (96, 96, 96, 1),
-    ("RDA", "WRA"): (15, 15, 15, 4),
+    ("RDA", "WRA"): (15, 15, 15, 15),
 }
 #: The same of a bank and a whole rank: from the bank to its rank, from the rank to the bank, to another rank's bank.
 LPDDR5X_RANK_GAPS = {
