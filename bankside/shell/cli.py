@@ -14,7 +14,8 @@ import os
 import signal
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from importlib import import_module
 from types import ModuleType
 from typing import Any, NoReturn
@@ -67,6 +68,20 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _main(argv)
 
 
+@contextmanager
+def _physics(arguments: argparse.Namespace) -> Iterator[None]:
+    """With ``--no-physics``, memory files are not checked, and each that would be refused is a warning of the result."""
+    if not getattr(arguments, "no_physics", False):
+        yield
+        return
+    from bankside.constraints.memory import without_physics
+
+    from ..provenance.envelope import warn
+
+    with without_physics(warn):
+        yield
+
+
 def _main(argv: Sequence[str] | None) -> int:
     from bankside.constraints.core.workspace import LIMIT, environment
 
@@ -83,7 +98,8 @@ def _main(argv: Sequence[str] | None) -> int:
         bound = arguments.max_file_mib
         with environment({LIMIT: None if bound is None else str(bound)}), collecting():
             _check_page(arguments)
-            code = arguments.run(arguments)
+            with _physics(arguments):
+                code = arguments.run(arguments)
         if sys.stdout is not None:  # None: the caller closed it
             sys.stdout.flush()
         return code or 0

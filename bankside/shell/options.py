@@ -157,6 +157,15 @@ def json_argument(parser: argparse.ArgumentParser, page: bool = False) -> None:
         parser.add_argument("--html", metavar="FILE", help="write the result as an HTML page too")
 
 
+def physics_argument(parser: argparse.ArgumentParser) -> None:
+    """``--no-physics`` of a command that times a memory."""
+    parser.add_argument(
+        "--no-physics",
+        action="store_true",
+        help="take memory files that let commands issue closer together than any memory can; the result says so",
+    )
+
+
 def changes_argument(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--set",

@@ -6,7 +6,7 @@ import hashlib
 import json
 import math
 import os
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields, replace
@@ -378,19 +378,20 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
 #: Whether memories are read without the rules of physics, and what they would have refused.
 _UNCHECKED: ContextVar[bool] = ContextVar("unchecked", default=False)
 _UNCHECKED_FOUND: ContextVar[list[str]] = ContextVar("unchecked_found")
+_TELL: ContextVar[Callable[[str], None]] = ContextVar("tell")
 
 
 @contextmanager
-def without_physics() -> Iterator[list[str]]:
+def without_physics(tell: Callable[[str], None] = lambda line: None) -> Iterator[list[str]]:
     """Within the block, memories are read without the rules of :mod:`.physics`. The list has a line for each memory that
-    they would have refused."""
+    they would have refused. ``tell`` is called with each of them."""
     found: list[str] = []
-    switched, told = _UNCHECKED.set(True), _UNCHECKED_FOUND.set(found)
+    before = _UNCHECKED.set(True), _UNCHECKED_FOUND.set(found), _TELL.set(tell)
     try:
         yield found
     finally:
-        _UNCHECKED.reset(switched)
-        _UNCHECKED_FOUND.reset(told)
+        for variable, token in zip((_UNCHECKED, _UNCHECKED_FOUND, _TELL), before, strict=True):
+            variable.reset(token)  # type: ignore[arg-type]
 
 
 @kept
@@ -409,7 +410,11 @@ def _read(path: Path) -> Memory:
             raise ConfigError(
                 f"{os.fspath(path)}: {found[0]}{more}; state the constraint, or name the pair in 'waived' with a reason"
             )
-        _UNCHECKED_FOUND.get().append(f"{plain.name} is not checked by physics: {found[0]}{more}")
+        told = _UNCHECKED_FOUND.get()
+        line = f"{plain.name} is not checked by physics: {found[0]}{more}"
+        if line not in told:
+            told.append(line)
+            _TELL.get()(line)
     quirks = document.quirks
     return replace(plain, variants={name: reader.limited(name) for name in quirks}) if quirks else plain
 

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.errors import ConfigError
 
-from ..options import changes_argument, given_options, json_argument, option_arguments, records_argument, show
+from ..options import (
+    changes_argument,
+    given_options,
+    json_argument,
+    option_arguments,
+    physics_argument,
+    records_argument,
+    show,
+)
 
 if TYPE_CHECKING:
     from bankside.models.systems import System
@@ -52,6 +60,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     if named:
         _refuse_others(parser, named)
     parser.set_defaults(kind=named)
+    physics_argument(parser)
     json_argument(parser, page=True)
 
 

@@ -13,6 +13,7 @@ from ..options import (
     natural,
     not_negative,
     page,
+    physics_argument,
     positive,
     records_argument,
     study_arguments,
@@ -117,6 +118,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--write-requests", metavar="FILE", help="write the requests themselves (.jsonl, .csv as vidur, or .tsv)"
     )
+    physics_argument(parser)
     json_argument(parser, page=True)
 
 

@@ -6,7 +6,17 @@ import argparse
 import functools
 from typing import Any
 
-from ..options import dry_run, json_argument, natural, records_argument, selected, selection_arguments, show, whole
+from ..options import (
+    dry_run,
+    json_argument,
+    natural,
+    physics_argument,
+    records_argument,
+    selected,
+    selection_arguments,
+    show,
+    whole,
+)
 
 __all__ = ["fill", "run"]
 
@@ -43,6 +53,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
         "--waves", action="store_true", help="write a waveform of the run with memory timing to out/waves"
     )
     records_argument(parser)
+    physics_argument(parser)
     json_argument(parser, page=True)
     parser.set_defaults(workload=tuple(others))
 

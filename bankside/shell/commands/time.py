@@ -8,7 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from bankside.constraints.core.errors import ConfigError, nearest
 
-from ..options import dry_run, json_argument, natural, positive, queries, selected, selection_arguments, show, whole
+from ..options import (
+    dry_run,
+    json_argument,
+    natural,
+    physics_argument,
+    positive,
+    queries,
+    selected,
+    selection_arguments,
+    show,
+    whole,
+)
 
 if TYPE_CHECKING:
     from ...results.units import TimeTrace, TimeUnit
@@ -102,6 +113,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--export", metavar="F", help="write the program as a trace: aim, ramulator, or program (text)")
     parser.add_argument("--output", metavar="FILE", help="file for --export")
+    physics_argument(parser)
     json_argument(parser, page=True)
 
 

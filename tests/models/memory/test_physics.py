@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -11,6 +13,7 @@ from bankside.constraints.memory.memory import FOLDER
 from bankside.constraints.memory.physics import faults
 from bankside.models.memory import time_program
 from bankside.models.program import Program
+from bankside.shell.cli import main
 
 
 @pytest.mark.parametrize("name", available())
@@ -153,3 +156,18 @@ def test_bursts_of_the_engine_never_overlap(name, seed):
     for bus in {bus for bus, _ in bursts}:
         begins = sorted(begin for where, begin in bursts if where == bus)
         assert np.diff(begins).min() >= memory.bus_cycles
+
+
+def test_the_command_line_takes_a_file_that_flatters_with_a_warning(tmp_path, capsys):
+    """Without the flag it is one clear line; with it, the result carries the warning."""
+    line = "  - {level: bank, from: [precharges], to: [ACT], cycles: nRP, source: DDR4}\n"
+    path = changed(tmp_path, "ddr4-3200-jedec", (line, ""))
+    trace = tmp_path / "trace.txt"
+    trace.write_text("".join(f"LD {64 * n}\n" for n in range(20)))
+    command = ["time", str(trace), "--memory", str(path), "--json"]
+    assert main(command) == 2
+    error = capsys.readouterr().err
+    assert error.startswith(f"bankside: {path}: ACT may issue 1 cycle after PRE") and error.count("\n") == 1
+    assert main([*command, "--no-physics"]) == 0
+    result = json.loads(capsys.readouterr().out)
+    assert any("is not checked by physics: ACT may issue 1 cycle after PRE" in text for text in result["warnings"])
