@@ -80,8 +80,7 @@ def read_requests(
     ------
     :exc:`ConfigError`
         ``file:line: reason`` for a line that is not text, has an unknown operation, or has missing or too many words.
-        Also for an address or cycle that is not a number or is out of range. Also for a last line without its end, and
-        for a file without requests.
+        Also for an address or cycle that is not a number or is out of range, and for a file without requests.
     """
     if form is not None and form not in FORMATS:
         raise ConfigError(nearest("format", form, FORMATS))
@@ -111,8 +110,6 @@ def read_requests(
             yield block
     if not found:
         raise ConfigError(f"{path}: {'nothing but empty lines' if last else 'an empty file'}")
-    if os.path.isfile(path) and not _ended(path):
-        raise ConfigError(f"{path}:{last}: the last line has no end: the trace is cut off")
 
 
 def _detect(path: str | os.PathLike[str], first: int, lines: list[bytes]) -> RequestFormat | None:
@@ -132,15 +129,6 @@ def _detect(path: str | os.PathLike[str], first: int, lines: list[bytes]) -> Req
             f"{', '.join(what.text for what in FORMATS.values())})"
         )
     return None
-
-
-def _ended(path: str | os.PathLike[str]) -> bool:
-    """Whether a file ends with the end of a line. For a compressed file this is not known: True."""
-    with open(path, "rb") as file:
-        if file.read(2) == b"\x1f\x8b":
-            return True
-        file.seek(-1, os.SEEK_END)
-        return file.read() == b"\n"
 
 
 # Whole blocks ----------------------------------------------------------------------------------------------------------

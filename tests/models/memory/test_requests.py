@@ -499,7 +499,6 @@ GOOD = "LD 64\nST 0x80\n" * 3
         (GOOD + "LD 64 5\n", ":7: 3 words from 'LD' on; must be LD|ST ADDRESS"),
         (GOOD + "LD\n", ":7: 1 word from 'LD' on; must be LD|ST ADDRESS"),
         (GOOD + "LD", ":7: 1 word from 'LD' on; must be LD|ST ADDRESS"),
-        (GOOD + "LD 6", ":7: the last line has no end: the trace is cut off"),
         ("0x40 READ 5\n0x40 RAED 6\n", ":2: unknown operation 'RAED'; did you mean 'READ'? (valid: R, READ, W, WRITE)"),
         ("0x40 READ 5\n0x40 READ x\n", ":2: cycle must be a number, not 'x'"),
         ("0x40\n", ":1: 1 word from '0x40' on; must be ADDRESS READ|WRITE|R|W [CYCLE]"),
@@ -561,3 +560,12 @@ def test_wrong_controllers(options, reason):
 def test_an_address_outside_the_memory():
     with pytest.raises(ConfigError, match="^ddr4-3200-jedec: address 0x400000000 is outside the memory of"):
         RequestFrontEnd(DDR4).run(reads([0, 1 << 34]))
+
+
+def test_a_trace_without_a_last_newline_is_read(tmp_path):
+    """Editors and scripts leave it out. The requests are the same."""
+    whole, bare = tmp_path / "whole.trace", tmp_path / "bare.trace"
+    whole.write_text("LD 0x40\nLD 0x80\n")
+    bare.write_text("LD 0x40\nLD 0x80")
+    for path in (whole, bare):
+        assert [address for block in read_requests(path) for address in block.addresses.tolist()] == [64, 128]
