@@ -4,13 +4,34 @@ from __future__ import annotations
 
 from typing import Any
 
+from bankside.constraints.core.errors import ConfigError
+
 from ..hardware.generate import tool_versions
 from ..hardware.selection import Selection
 from ..provenance.sources import note_sources
 from ..results.units import TimeUnit
 from .trace import Outputs, Setting, write_program, write_view
 
-__all__ = ["time_step"]
+__all__ = ["own_memory", "time_step"]
+
+
+def own_memory(selection: Selection) -> str:
+    """Name of the memory beside the unit.
+
+    Raises
+    ------
+    :exc:`ConfigError`
+        If the unit does not state one for this preset, or has no program of memory commands.
+    """
+    unit = selection.unit
+    unit.load_program()  # says so if the unit has none
+    default = unit.workload.model_fields["memory"].default if "memory" in unit.workload.model_fields else None
+    name = unit.memories.get(selection.closest, None if unit.memories else default)
+    if name is None:
+        raise ConfigError(
+            f"{unit.name} {selection.label}: no memory is stated beside this unit; name one with --memory"
+        )
+    return str(name)
 
 
 def time_step(

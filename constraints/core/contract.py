@@ -521,6 +521,7 @@ class Unit(Generic[Config]):
     trial : the smallest hardware and a short workload; without it, the default preset and workload
     program : function that makes the program of memory commands of a decode step for the unit; None: the unit has none
     fpga : family of FPGAs for which the unit is written; its presets then have records of this mapping too
+    memories : memory beside the unit, by preset, for units with a ``program``; others need a memory by name
     """
 
     name: str
@@ -539,6 +540,7 @@ class Unit(Generic[Config]):
     trial: Trial = Trial()
     program: str | None = None
     fpga: str | None = None
+    memories: Mapping[str, str] = dataclass_field(default_factory=dict)
 
     def __hash__(self) -> int:
         return hash(self.name)

@@ -464,6 +464,9 @@ class PamPuResult(RateResult, NumericResult):
         ]
 
 
+#: Memory of a tier with units at its banks, by the second word of a preset.
+MEMORIES = {"hbm": "hbm3-5.2", "ddr": "ddr4-3200"}
+
 UNIT = Unit(
     "pam-pu",
     "local-attention processing unit beside a memory bank",
@@ -478,6 +481,7 @@ UNIT = Unit(
     workload=AttentionWorkload,
     result=PamPuResult,
     program="bankside.models.pam.program:attention_program",
+    memories={name: MEMORIES[name.split("-")[1]] for name in PRESETS if name.split("-")[1] in MEMORIES},
     trial=Trial(
         {
             "lanes": 4,

@@ -56,7 +56,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="M",
-        help="name or YAML file; by default hbm3-5.2 for a unit and for AttAcc's traces, gddr6-aim "
+        help="name or YAML file; by default a unit's own, hbm3-5.2 for AttAcc's traces, gddr6-aim "
         "for AiM's traces and cent",
     )
     parser.add_argument(
@@ -196,7 +196,7 @@ def _shown(arguments: argparse.Namespace, result: TimeUnit | TimeTrace) -> int:
 
 
 def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
-    from ...studies.step_time import time_step
+    from ...studies.step_time import own_memory, time_step
 
     arguments.unit = arguments.target
     selection = selected(arguments)
@@ -209,7 +209,7 @@ def _time_unit(arguments: argparse.Namespace, tokens: int, outputs: Any) -> int:
         )
     result = time_step(
         selection,
-        memory=arguments.memory or "hbm3-5.2",
+        memory=arguments.memory or own_memory(selection),
         tokens=tokens,
         head_dim=arguments.head_dim or 128,
         queries=arguments.queries or 1,

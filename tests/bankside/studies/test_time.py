@@ -220,13 +220,37 @@ def test_block_of_a_system(cli, place):
     """Stages by name that add up to the block; its trace takes the same cycles."""
     block = ("time", "cent:llama-2-7b", *SIMULATOR, "--tokens", "17", "--channels", "8", "--json")
     result = cli(*block, "--export", "aim", "--output", "block.aim").json
-    assert result["system"] == "cent:llama-2-7b" and result["details"] == {"channels": 8, "devices": 1}
+    assert result["system"] == "cent:llama-2-7b" and result["details"] == {
+        "channels": 8,
+        "devices": 1,
+        "order": "authors",
+    }
     assert list(result["stages"])[:2] == ["rmsnorm1", "gemv_wq"] and len(result["stages"]) == 15
     assert 0 <= result["cycles"] - sum(result["stages"].values()) <= 2
     again = cli("time", "block.aim", *SIMULATOR, "--json").json
     assert (again["cycles"], again["commands"]) == (result["cycles"], result["commands"])
     one = cli(*block, "--stage", "attn_score").json
     assert list(one["stages"]) == ["attn_score"] and one["cycles"] < result["cycles"]
+
+
+def test_program_that_the_device_executes(cli, place):
+    """Without quirks, the block's time is that of the program of the RTL, on all channels of a device."""
+    result = cli("time", "cent:llama-2-7b", "--tokens", "1000", "--json").json
+    assert result["details"] == {"channels": 32, "devices": 1, "order": "executed"}
+    assert list(result["stages"])[:5] == ["norm1", "qkv", "rotary", "append", "attention"]
+    theirs = cli("time", "cent:llama-2-7b", "--tokens", "1000", "--channels", "32", "--order", "authors", "--json").json
+    assert result["cycles"] < theirs["cycles"]
+
+
+def test_a_unit_is_timed_on_its_own_memory(cli, place):
+    """Another memory takes another time. A unit whose tier has no memory of its own needs one by name."""
+    step = ("time", "pam-pu", "--tokens", "16", "--json")
+    assert cli(*step, "--preset", "pam-ddr").json["memory"] == "ddr4-3200"
+    assert cli(*step).json["memory"] == cli(*step, "--set", "lanes=8").json["memory"] == "hbm3-5.2"
+    cli(*step, "--preset", "pam-ssd").failed(
+        2, r"pam-pu pam-ssd: no memory is stated beside this unit; name one with --memory$"
+    )
+    assert cli(*step, "--preset", "pam-ssd", "--memory", "hbm3-5.2").json["memory"] == "hbm3-5.2"
 
 
 def test_unit_as_a_program(cli, place):
@@ -431,7 +455,10 @@ def test_what_is_no_file(cli, place):
     os.mkfifo(place / "pipe")
     cli("time", "pipe").failed(2, r"pipe: not a file that can be read twice: its format must be named \(--format aim\|")
     cli("time", "cent:llama-2-7").failed(2, r"unknown model 'llama-2-7'; did you mean 'llama-2-7b'\?")
-    cli("time", "cent:llama-2-7b", "--stage", "score").failed(2, r"unknown stage 'score'; did you mean 'attn_score'\?")
+    cli("time", "cent:llama-2-7b", "--stage", "score").failed(2, r"unknown stage 'score' \(valid: append, attention, ")
+    cli("time", "cent:llama-2-7b", "--order", "authors", "--stage", "score").failed(
+        2, r"unknown stage 'score'; did you mean 'attn_score'\?"
+    )
     cli("time", "cent:llama-2-7b", "--set", "format=aim").failed(2, r"are for a unit; cent:llama-2-7b is a system$")
     cli("time", "pam-pu", "--quirks", "x").failed(2, r"--quirks is for a file or a system; pam-pu is a unit$")
     if os.getuid():
