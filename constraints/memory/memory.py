@@ -390,8 +390,9 @@ def without_physics(tell: Callable[[str], None] = lambda line: None) -> Iterator
     try:
         yield found
     finally:
-        for variable, token in zip((_UNCHECKED, _UNCHECKED_FOUND, _TELL), before, strict=True):
-            variable.reset(token)  # type: ignore[arg-type]
+        _UNCHECKED.reset(before[0])
+        _UNCHECKED_FOUND.reset(before[1])
+        _TELL.reset(before[2])
 
 
 @kept

@@ -317,8 +317,9 @@ class Session(Host):
             model.load(words)
         self.episodes[-1].program = words
         setup = Program()
-        setup.command("WR_GPR", opsize=1, gpr=self.block.slot("zero"))
-        self._send(np.zeros(self.block.lanes, np.int64))
+        setup.command("WR_GPR", opsize=2, gpr=self.block.slot("zero"))
+        one = self._fmt.bias << self._fmt.fraction_bits
+        self._send(np.repeat(np.array([0, one], np.int64), self.block.lanes))
         self._run([setup] * work.devices)
         for x in xs:
             self._token(x)

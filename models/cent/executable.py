@@ -18,9 +18,10 @@ Each part of the block has its mapping:
   queries first.
 - *Softmax.* The scores of some tokens and heads fit the shared buffer, where EXP takes them. Their products with the values
   follow before the next tokens' scores. So no score goes to a bank.
-- *Context.* A head of values is in one channel. Its dimensions are spread over the banks, with tokens along the row. A row
-  of ones gives the sum of the exponentials, as one more dimension. A scalar program inverts the sums, and an element-wise
-  product of the context follows.
+- *Context.* A head of values is in one channel. Its dimensions are spread over the banks, with tokens along the row. Rows
+  with a one for each token give the sum of the exponentials, as one more dimension. A scalar program inverts the sums, and
+  an element-wise product of the context follows. The caches hold zeros behind the newest token, so what lies there adds
+  nothing.
 - *SiLU.* AF gives the sigmoid of the sums. Element-wise products combine sigmoid, sums and the other projection.
 - *Several devices.* Each has some heads and some inner elements of the feed-forward network. Device 0 gathers the sums of
   ``wo`` and of ``w2``, adds and broadcasts them. The paper gathers and broadcasts between all matrices, and leaves
@@ -71,7 +72,7 @@ MATRICES = {
 SUMMED = ("wo", "w2")
 
 #: Programs of the RISC-V cores that a block uses (``constraints/cent/programs/programs.c``).
-SCALARS = ("rmsnorm", "softmax", "tail", "repeat", "largest_of_all")
+SCALARS = ("rmsnorm", "softmax", "repeat", "largest_of_all")
 
 #: Words of a write to a global buffer before the host turns to the next channel: as many requests as a channel's queue
 #: takes without holding up the host.
@@ -221,7 +222,7 @@ class ExecutableBlock:
     @property
     def _named(self) -> int:
         """Slots before the sums of other devices."""
-        return 3 + self.hidden // self.lanes + 2 * self.head_slots + self.heads
+        return 4 + self.hidden // self.lanes + 2 * self.head_slots + self.heads
 
     @property
     def _h(self) -> int:
@@ -240,6 +241,7 @@ class ExecutableBlock:
     def _slots(self) -> dict[str, int]:
         sizes = {
             "zero": 1,
+            "one": 1,
             "sum": 1,
             "scalar": 1,
             "x": self.hidden // self.lanes,
@@ -341,9 +343,9 @@ class ExecutableBlock:
             "weight2": ew,
             "rotary": ew,
             "scale": ew,
-            "ones": 1,
             "silu": gate,
             "gate": gate,
+            "present": self.spans,
             "keys": _ceil(self.max_tokens, self.units) * _ceil(self.kv_heads, self.fit),
             "values": self.turns * self.parts * self.spans,
         }
@@ -408,12 +410,7 @@ class ExecutableBlock:
         return matrix[self.device * outputs : (self.device + 1) * outputs]
 
     def contents(
-        self,
-        matrices: Mapping[str, np.ndarray],
-        norms: Sequence[np.ndarray],
-        scale: int,
-        before: np.ndarray,
-        fmt: FloatFormat = BF16,
+        self, matrices: Mapping[str, np.ndarray], norms: Sequence[np.ndarray], scale: int, before: np.ndarray
     ) -> dict[int, np.ndarray]:
         """All rows of the block by number, as bits of shape ``(channels, columns, banks, lanes)``.
 
@@ -421,7 +418,7 @@ class ExecutableBlock:
         ----------
         matrices : bits by name, of shape ``(outputs, inputs)``
         norms : bits of the weights of the two norms
-        scale : bits of the factor of scores, in the format ``fmt``
+        scale : bits of the factor of scores
         before : what the rows hold elsewhere, finite numbers of shape ``(rows, channels, columns, banks, lanes)``
         """
         rows = {self.first_row + n: row.copy() for n, row in enumerate(before)}
@@ -429,7 +426,8 @@ class ExecutableBlock:
             rows.update(self.rows_of(name, matrix))
         for name, norm in zip(("weight1", "weight2"), norms, strict=True):
             rows.update(self.vector_rows(name, norm, 0))
-        rows.update(self.constant_rows(scale, fmt))
+        rows.update(self.constant_rows(scale))
+        rows.update(self.cleared_rows())
         return rows
 
     def vector_rows(self, region: str, vector: np.ndarray, offset: int) -> dict[int, np.ndarray]:
@@ -441,17 +439,22 @@ class ExecutableBlock:
             place[channel, column, bank] = words[n]
         return out
 
-    def constant_rows(self, scale: int, fmt: FloatFormat = BF16) -> dict[int, np.ndarray]:
-        """Rows that no program writes: the bits of the scale in the second bank of each bank group, and a row of ones."""
-        shape = (self.channels, self.columns, self.banks, self.lanes)
+    def constant_rows(self, scale: int) -> dict[int, np.ndarray]:
+        """Rows of the scale, which no program writes: its bits in the second bank of each bank group."""
         rows = {}
-        for row in range(self.regions["scale"], self.regions["ones"]):
-            rows[row] = np.zeros(shape, np.int64)
+        for row in range(self.regions["scale"], self.regions["silu"]):
+            rows[row] = np.zeros((self.channels, self.columns, self.banks, self.lanes), np.int64)
             rows[row][:, :, 1::GROUP] = scale
-        rows[self.regions["ones"]] = np.full(shape, fmt.bias << fmt.fraction_bits, np.int64)
         return rows
 
-    def fill_caches(self, rows: dict[int, np.ndarray], keys: np.ndarray, values: np.ndarray) -> None:
+    def cleared_rows(self) -> dict[int, np.ndarray]:
+        """Rows of the caches before the first token: zeros."""
+        shape = (self.channels, self.columns, self.banks, self.lanes)
+        return {row: np.zeros(shape, np.int64) for row in range(self.regions["present"], self.regions["wq"])}
+
+    def fill_caches(
+        self, rows: dict[int, np.ndarray], keys: np.ndarray, values: np.ndarray, fmt: FloatFormat = BF16
+    ) -> None:
         """Write bits of keys and values of the first tokens, of shape ``(tokens, kv_heads, head_dim)``, into existing
         rows."""
         spans = _ceil(self.kv_heads, self.fit)
@@ -462,6 +465,8 @@ class ExecutableBlock:
                 words = keys[token, span * self.fit : (span + 1) * self.fit].reshape(-1, self.lanes)
                 rows[self.regions["keys"] + turn * spans + span][channel, : len(words), bank] = words
             word, element = divmod(token, self.lanes)
+            present = rows[self.regions["present"] + word // self.columns]
+            present[:, word % self.columns, :, element] = fmt.bias << fmt.fraction_bits
             for head in range(self.kv_heads):
                 own, channel = divmod(head, self.channels)
                 for part in range(self.parts):
@@ -483,8 +488,8 @@ class ExecutableBlock:
     def program(self, tokens: int, entries: Mapping[str, int], selected: Selected | None = None) -> Program:
         """One token through the block, with ``tokens`` in the caches, this one included.
 
-        The slots ``zero``, ``x``, ``cos`` and ``sin`` (with the sign of each half) hold their values. The rows hold
-        matrices, norms and scale. The result is in the slots ``x``.
+        The slots ``zero``, ``one``, ``x``, ``cos`` and ``sin`` (with the sign of each half) hold their values. The rows hold
+        matrices, norms and scale, and the caches zeros behind their tokens. The result is in the slots ``x``.
 
         Parameters
         ----------
@@ -790,6 +795,15 @@ class _Writer:
                 column=0,
             )
         word, element = divmod(token, b.lanes)
+        for channel in range(b.channels):
+            p.command(
+                "WR_ABK",
+                gpr=b.slot("one"),
+                mask=b._mask(channel),
+                row=rows["present"] + word // b.columns,
+                column=word % b.columns,
+                element=element,
+            )
         for head in range(b.kv_heads):
             own, channel = divmod(head, b.channels)
             with p.loop(b.parts) as part:
@@ -996,7 +1010,7 @@ class _Writer:
 
     def _exponentials(self, count: int, words: int, tokens: int) -> None:
         """EXP of ``words`` words of each of ``count`` heads. ``tokens``: of the cache, if the newest token is in the last word.
-        Elements behind it become 0."""
+        Elements behind it meet zeros in the caches."""
         b, p, work = self.b, self.p, self.b.slot("h")
         behind = tokens % b.lanes
         if b.subtract_maximum:
@@ -1008,15 +1022,11 @@ class _Writer:
                 with p.loop(words) as word:
                     p.command("EWADD", opsize=1, gpr0=own + word, gpr1=b.slot("scalar"))
         p.command("EXP", opsize=count * words, gpr0=work, gpr1=work)
-        if behind:
-            with p.loop(count) as one:
-                at = work + words - 1 + words * one
-                p.command("RISCV", opsize=behind, gpr0=at, gpr1=at, pc=self.entries["tail"])
 
     def _products(
         self, heads: Sequence[int], size: int, begin: int, row: Any, pieces: Sequence[tuple[Any, int]]
     ) -> None:
-        """Products of exponentials with a row of values, and with ones.
+        """Products of exponentials with a row of values, and with the ones of their tokens.
 
         ``begin``: the first of these words among the ``size`` words of a head. ``pieces``: first column and number of
         words of each run in the row.
@@ -1046,7 +1056,18 @@ class _Writer:
                     buffer=done,
                 )
                 done += count
-        p.command("MAC_ABK", opsize=words, mask=mask, register=b.parts, row=rows["ones"], column=0, buffer=0)
+        done = 0
+        for column, count in pieces:
+            p.command(
+                "MAC_ABK",
+                opsize=count,
+                mask=mask,
+                register=b.parts,
+                row=rows["present"] + row,
+                column=column,
+                buffer=done,
+            )
+            done += count
 
     def output(self) -> None:
         """Product of the context with ``wo``, added to ``x``."""

@@ -792,37 +792,26 @@ class CentServed(Served):
         super().__init__(system, model)
         self._paces: dict[int, Pace] = {}
         self._shares: dict[int, float] = {}
-        self._cycles: dict[int, int] = {}
 
     def _at(self, contexts: Iterable[int] | np.ndarray, what: str) -> np.ndarray:
         """A time of points at contexts.
 
         Programs change at the first token of a row of keys in all banks. So points are evaluated at the first and the last
-        word of such a row, and times between them lie on straight lines. Words that the newest token does not fill have a
-        line of their own, since a core clears their other elements.
+        word of such a row, and times between them lie on straight lines.
         """
         wanted = np.asarray(self.model.attended(np.asarray(contexts, np.int64)))
         edge = self.system.channels(self.model) * BANKS
         whole = np.arange(int(wanted.min() - 1) // edge, int(wanted.max() - 1) // edge + 2) * edge
         grid = np.stack([whole[:-1] + LANES, whole[1:]], axis=1).reshape(-1)
-        out = np.empty(wanted.shape)
-        for there, missing in ((wanted % LANES == 0, 0), (wanted % LANES != 0, 1)):
-            if there.any():
-                values = [getattr(self._pace(int(tokens) - missing), what) for tokens in grid]
-                out[there] = np.interp(-(-wanted[there] // LANES) * LANES, grid, values)
-        return out
+        values = [getattr(self._pace(int(tokens)), what) for tokens in grid]
+        return np.interp(-(-wanted // LANES) * LANES, grid, values)
 
     def _pace(self, tokens: int) -> Pace:
-        """Times at a context. The cycles of the whole word without refresh are multiplied by the share of refresh."""
+        """Times at a context. Cycles without refresh are multiplied by the share of refresh."""
 
         def make() -> Pace:
-            order, front_end = self.system.order, self.system.plain_front_end
-            word = -(-tokens // LANES) * LANES
-            clocks = order.clocks(self.model, tokens)
-            cycles = kept(
-                self._cycles, word, lambda: order.block(self.model, word, None, word, front_end).timing.cycles
-            )
-            return self.system.pace(self.model, cycles * self._refreshed(tokens), clocks)
+            block = self.system.order.block(self.model, tokens, None, tokens, self.system.plain_front_end)
+            return self.system.pace(self.model, block.timing.cycles * self._refreshed(tokens), block.clocks)
 
         return kept(self._paces, tokens, make)
 

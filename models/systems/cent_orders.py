@@ -111,9 +111,6 @@ class Order(Protocol):
         """A token through a block on the first of its devices. ``fetched``: tokens that attention reads. ``front_end``: in
         place of the system's."""
 
-    def clocks(self, model: ModelShape, tokens: int) -> PnmClocks:
-        """Clocks of the units near memory for a token of a block."""
-
     def others(self, model: ModelShape, block: Timed) -> tuple[StandbyTiming, int] | None:
         """Timing and instructions of each further device that shares a block."""
 
@@ -341,10 +338,6 @@ class ExecutedOrder:
         timing = (front_end or system.front_end).time(work.memory)
         return Timed(timing, work.instructions, clocks, near_activity(work, clocks))
 
-    def clocks(self, model: ModelShape, tokens: int) -> PnmClocks:
-        work = block_work(self.shape(model, tokens), tokens)
-        return near_clocks(work, self.system.units, self.system.spec.pnm.clock_ghz)
-
     def executed(self, model: ModelShape, tokens: int) -> Executed:
         """A block's program as the system times it, and as a device decodes it from words."""
         block, front_end = self.shape(model, tokens), self.system.front_end
@@ -387,10 +380,12 @@ class ExecutedOrder:
     def weight_rows(self, model: ModelShape) -> int:
         regions = list(self.shape(model, 1).regions.items())
         size = {name: end - first for (name, first), (_, end) in zip(regions, regions[1:], strict=False)}
-        return self._blocks(model) * sum(count for name, count in size.items() if name not in ("keys", "values"))
+        return self._blocks(model) * sum(
+            count for name, count in size.items() if name not in ("present", "keys", "values")
+        )
 
     def kv_rows(self, model: ModelShape, tokens: int) -> int:
         one = self.shape(model, 1)
         keys = -(-tokens // one.units) * -(-one.kv_heads // one.fit)
-        values = one.turns * one.parts * -(-tokens // one.row)
+        values = (one.turns * one.parts + 1) * -(-tokens // one.row)
         return self._blocks(model) * (keys + values)

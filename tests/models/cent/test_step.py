@@ -63,7 +63,6 @@ def test_work_near_memory_by_hand():
     work = block_work(block, 20)
     assert {key: times for key, times in work.near.items() if key[0] == "attention"} == {
         ("attention", "EXP", 2): 2,
-        ("attention", "tail", 4): 2,
         ("attention", "softmax", 2): 1,
     }
     assert work.near["norm1", "rmsnorm", 1] == work.near["norm1", "RED", 1] == 1
@@ -71,12 +70,12 @@ def test_work_near_memory_by_hand():
     # Scores of two heads in two turns, context of two parts and a sum for each head.
     assert work.results == block_work(block, 36).results - 2
     clocks = near_clocks(work, Clocks(), 2.0)
-    assert clocks.softmax == 2 * 12 + 2 * 1000 + 200
+    assert clocks.softmax == 2 * 12 + 200
     assert clocks.residuals == 2 * 14
     assert clocks.results == work.results
-    assert clocks.core_clocks == 2 * 100 + 2000 + 200
+    assert clocks.core_clocks == 2 * 100 + 200
     found = near_activity(work, clocks)
-    assert found.exponentials == 4 and found.calls == 2 + 2 + 1 and found.slots == 2 + 2 + 2
+    assert found.exponentials == 4 and found.calls == 2 + 1 and found.slots == 2 + 2
 
 
 def test_output_matrix_in_groups_of_the_slots():

@@ -197,6 +197,7 @@ def test_cent_is_its_program_on_a_device(tmp_path, maximum):
         device.hub.store(block.slot(name), from_float64(np.asarray(numbers, np.float32), BF16).reshape(-1, block.lanes))
 
     put("zero", np.zeros(4))
+    put("one", np.ones(4))
     for position, token in enumerate(tokens):
         angles = np.tile(position * model.rotary, 2)
         put("x", model.embedding[token])

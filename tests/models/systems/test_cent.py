@@ -265,7 +265,7 @@ def test_other_models(name, cent_records) -> None:
 
 def test_models_that_no_program_of_the_device_computes(cent_records) -> None:
     model = load_model("opt-66b")
-    with pytest.raises(ConfigError, match="norms with a mean and learned positions; --order authors times them"):
+    with pytest.raises(ConfigError, match="norms with a mean and learned positions; --order authors times opt-66b"):
         load_system("cent").evaluate(model, context=10, batch=1, records=cent_records)
 
 
