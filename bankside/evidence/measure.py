@@ -204,7 +204,7 @@ def _keep(
 
 
 def memory_label(memory: str) -> str:
-    return Path(memory).stem if memory.endswith((".yaml", ".yml")) else memory
+    return Path(memory).stem if memory.endswith((".yaml", ".yml", ".ini")) else memory
 
 
 def synthesise(

@@ -287,7 +287,7 @@ class Record(Strict):
 
 def _label(name: str) -> str:
     """Name of a memory or a library for people; for a file, its name without folder and suffix."""
-    return Path(name).stem if name.endswith((".yaml", ".yml", ".lib")) else Path(name).name
+    return Path(name).stem if name.endswith((".yaml", ".yml", ".ini", ".lib")) else Path(name).name
 
 
 def record_name(

@@ -19,6 +19,7 @@ from pydantic import Field
 from ..core.document import Strict
 from ..core.errors import ConfigError, nearest
 from ..core.workspace import kept
+from .dramsim3 import read_ini
 from .expression import evaluate, resolve
 from .layers import Places, layered
 from .physics import faults
@@ -352,7 +353,7 @@ def available() -> list[str]:
 
 
 def load_memory(memory: str | os.PathLike[str]) -> Memory:
-    """Read a memory by name (:func:`available`) or by the path of a YAML file.
+    """Read a memory by name (:func:`available`), by the path of a YAML file, or of an ``.ini`` file of DRAMsim3.
 
     Raises
     ------
@@ -368,9 +369,11 @@ def load_memory(memory: str | os.PathLike[str]) -> Memory:
           :func:`without_physics` is active.
     """
     text = os.fspath(memory)
-    if not text.endswith((".yaml", ".yml")) and os.sep not in text:
+    if not text.endswith((".yaml", ".yml", ".ini")) and os.sep not in text:
         if text not in available():
-            raise ConfigError(nearest("memory", text, available()) + ", or the path of a .yaml file")
+            raise ConfigError(
+                nearest("memory", text, available()) + ", or the path of a .yaml file or of DRAMsim3's .ini"
+            )
         return _shipped(text)
     return _read(Path(text))
 
@@ -401,7 +404,11 @@ def _shipped(name: str) -> Memory:
 
 
 def _read(path: Path) -> Memory:
-    document, places = layered(path, MemoryFile, FOLDER)
+    if path.suffix == ".ini":
+        values, places = read_ini(path)
+        document = MemoryFile.model_validate(values)
+    else:
+        document, places = layered(path, MemoryFile, FOLDER)
     reader = _Reader(document, os.fspath(path), places)
     plain = reader.limited(None)
     found = faults(plain, reader.waived(plain))

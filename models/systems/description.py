@@ -140,7 +140,7 @@ class Description(Generic[Spec]):
     def memory(self, name: str, power_limit: bool = True) -> Memory:
         """A built-in memory, or a memory from a file. The same file gives the same object, so timings are looked up
         rather than made again."""
-        path = str(self.path(name)) if name.endswith((".yaml", ".yml")) else name
+        path = str(self.path(name)) if name.endswith((".yaml", ".yml", ".ini")) else name
         stamp = Path(path).stat().st_mtime if Path(path).is_file() else 0.0
         return _memory(path, stamp, power_limit)
 

@@ -13,7 +13,7 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="M",
-        help="one memory in full: a name or a YAML file, which is checked; with --json, memories lists it alone",
+        help="one memory in full, checked: a name, a YAML file or an .ini file of DRAMsim3; with --json, memories lists it alone",
     )
     json_argument(parser)
 
