@@ -1,6 +1,6 @@
 """Configuration files of DRAMsim3 as memory files: organisation, timing and currents of DDR3, DDR4, LPDDR and HBM devices.
 
-The keys are those of DRAMsim3 (University of Maryland). Its constraints between commands are JEDEC's. This module states them
+The keys come from DRAMsim3 (University of Maryland). Its constraints between commands are JEDEC's. This module states them
 with the names of :mod:`.memory`, so :mod:`.physics` judges them as in any file. A key that is missing has no default here.
 """
 

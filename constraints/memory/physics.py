@@ -1,4 +1,4 @@
-"""What no memory can do, whatever its file says: two bursts on a data bus at a time, or a row that is ready too early.
+"""What no memory can do, whatever its file says: two bursts on a bus at a time, a row that is ready too early.
 
 A file is data, so a constraint that is missing or wrong makes results too fast. These rules find that from the commands, the
 data bus and the levels of the file alone, without any reference:
