@@ -681,3 +681,17 @@ def test_front_end_without_a_log_is_the_same(front_end):
     program = block_program(SMALL, 100)
     assert front_end.time(program).cycles == FrontEnd(quirks="aim-simulator").time(program).cycles
     assert ALL_CHANNELS == channel_mask(32)
+
+
+def test_the_result_names_the_mapping_that_moves_more(tmp_path, cli):
+    """Reads in a row: they stay in one bank group by default, and MOP4CLXOR spreads them. A run with its mapping agrees."""
+    path = tmp_path / "reads.trace"
+    path.write_text("".join(f"{64 * i:#x} R\n" for i in range(2000)))
+    words = ("time", str(path), "--format", "requests", "--memory", "hbm3-5.2")
+    details = cli(*words, "--json").json["details"]
+    better = cli(*words, "--mapping", details["faster_mapping"], "--json").json["details"]
+    assert better["gb_per_s"] == pytest.approx(details["faster_gb_per_s"], rel=0.01)
+    assert better["percent_of_peak"] > 2 * details["percent_of_peak"]
+    assert "faster_mapping" not in better
+    path.write_text("".join(f"{64 * i:#x} READ {99 * i}\n" for i in range(2000)))
+    assert "faster_mapping" not in cli(*words, "--json").json["details"], "requests with cycles come when they come"
