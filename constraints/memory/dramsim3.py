@@ -13,6 +13,7 @@ from typing import Any
 
 from ..core.document import read_text
 from ..core.errors import ConfigError, nearest
+from .jedec import Device, file_name, memory_document
 from .layers import Places
 
 __all__ = ["read_ini"]
@@ -177,124 +178,21 @@ def read_ini(path: Path) -> tuple[dict[str, Any], Places]:
         )
         found = [ini.values["timing", key][1] for key in keys if ini.has("timing", key)]
         places["parameters", 0, "values", name] = (ini.where, found[0] if found else 1)
-    return _document(
-        ini, source, names, ranks, groups, banks, rows, columns // burst, bus * burst // 8, devices
-    ), places
-
-
-def _document(
-    ini: _Ini,
-    source: str,
-    names: dict[str, Any],
-    ranks: int,
-    groups: int,
-    banks: int,
-    rows: int,
-    columns: int,
-    column_bytes: int,
-    devices: int,
-) -> dict[str, Any]:
-    """All keys of a memory file."""
-    period_ns = ini.number("timing", "tCK", whole=False)
-    energy = _energy(ini, names, period_ns, devices)
-    access = {
-        "scope": "bank",
-        "kind": "column",
-        "row": "needs",
-        "activate": "ACT",
-        "precharge": "PRE",
-        "bank_bytes": column_bytes,
-        "bus_bytes": column_bytes,
-        "operands": ["column"],
-    }
-    latency = {"RD": "nCL + nBL", "WR": "nCWL + nBL"}
-
-    def charged(name: str) -> dict[str, Any]:
-        return {"energy": {name: f"{name}_pj"}} if energy else {}
-
-    def rule(level: str, before: list[str], behind: list[str], cycles: str, **more: Any) -> dict[str, Any]:
-        return {"level": level, "from": before, "to": behind, "cycles": cycles, "source": source, **more}
-
-    reads, writes, closes, accesses = ["RD", "RDA"], ["WR", "WRA"], ["PRE", "PREA"], ["RD", "RDA", "WR", "WRA"]
-    apart = {"between": "different"}
-    document: dict[str, Any] = {
-        "name": re.sub(r"[^a-z0-9.-]", "-", Path(ini.where).stem.lower()).lstrip("-.") or "memory",
-        "source": source,
-        "clock": {"period_ps": period_ns * 1000, "source": source},
-        "organisation": {
-            "channels": ini.number("system", "channels"),
-            "levels": {"rank": ranks, "bank_group": groups, "bank": banks},
-            "rows": rows,
-            "columns": columns,
-            "column_bytes": column_bytes,
-            "bank_cycles": "nCCDL",
-            "bus": "channel",
-            "bus_bytes": column_bytes,
-            "bus_cycles": "nBL",
-            "source": source,
-        },
-        "dual_issue": ini.text("dram_structure", "protocol")[0].startswith("HBM"),
-        "parameters": [{"source": source, "values": names}],
-        "scopes": {"bank": ["rank", "bank_group", "bank"], "rank": ["rank"]},
-        "commands": {
-            "ACT": {"scope": "bank", "kind": "row", "row": "opens", "precharge": "PRE", **charged("row")},
-            "PRE": {"scope": "bank", "kind": "row", "row": "closes"},
-            "PREA": {"scope": "rank", "kind": "row", "row": "closes"},
-            "REFAB": {
-                "scope": "rank",
-                "kind": "row",
-                "row": "closed",
-                "precharge": "PREA",
-                "latency": "nRFC",
-                **charged("refresh"),
-            },
-            **{
-                name: {
-                    **access,
-                    "latency": latency[name[:2]],
-                    "auto_precharge": name.endswith("A"),
-                    **charged("read" if name.startswith("RD") else "write"),
-                }
-                for name in accesses
-            },
-        },
-        "constraints": [
-            rule("channel", reads, reads, "nBL"),
-            rule("channel", writes, writes, "nBL"),
-            rule("rank", reads, reads, "nBL + nCS", **apart),
-            rule("rank", writes, writes, "nBL + nCS", **apart),
-            rule("rank", reads, writes, "nCL + nBL + nCS - nCWL", **apart),
-            rule("rank", writes, reads, "max(nCWL + nBL + nCS - nCL, 1)", **apart),
-            rule("rank", reads, reads, "nCCDS"),
-            rule("rank", writes, writes, "nCCDS"),
-            rule("bank_group", reads, reads, "nCCDL"),
-            rule("bank_group", writes, writes, "nCCDL"),
-            rule("rank", reads, writes, "nCL + nBL + nCS - nCWL"),
-            rule("rank", writes, reads, "nCWL + nBL + nWTRS"),
-            rule("bank_group", writes, reads, "nCWL + nBL + nWTRL"),
-            rule("rank", ["ACT"], ["ACT"], "nRRDS"),
-            rule("bank_group", ["ACT"], ["ACT"], "nRRDL"),
-            rule("rank", ["ACT"], ["ACT"], "nFAW", window=4),
-            rule("bank", ["ACT"], ["ACT"], "nRC"),
-            rule("bank", ["ACT"], reads, "nRCDRD"),
-            rule("bank", ["ACT"], writes, "nRCDWR"),
-            rule("bank", ["ACT"], closes, "nRAS"),
-            rule("bank", closes, ["ACT"], "nRP"),
-            rule("bank", ["RD"], closes, "nRTP"),
-            rule("bank", ["WR"], closes, "nCWL + nBL + nWR"),
-            rule("bank", ["RDA"], ["ACT", *closes], "nRTP + nRP"),
-            rule("bank", ["WRA"], ["ACT", *closes], "nCWL + nBL + nWR + nRP"),
-            rule("rank", ["ACT"], ["REFAB"], "nRC"),
-            rule("rank", closes, ["REFAB"], "nRP"),
-            rule("rank", ["RDA"], ["REFAB"], "nRTP + nRP"),
-            rule("rank", ["WRA"], ["REFAB"], "nCWL + nBL + nWR + nRP"),
-            rule("rank", ["REFAB"], ["ACT", "REFAB"], "nRFC"),
-        ],
-        "refresh": {"command": "REFAB", "interval": "nREFI", "source": source},
-    }
-    if energy:
-        document["energy"] = {"source": f"currents of {source}, beyond standby", "values": energy}
-    return document
+    period_ns = float(ini.number("timing", "tCK", whole=False))
+    device = Device(
+        name=file_name(path),
+        source=source,
+        period_ps=period_ns * 1000,
+        channels=int(ini.number("system", "channels")),
+        ranks=ranks,
+        groups=groups,
+        banks=banks,
+        rows=rows,
+        columns=columns // burst,
+        column_bytes=bus * burst // 8,
+        dual_issue=protocol.startswith("HBM"),
+    )
+    return memory_document(device, names, _energy(ini, names, period_ns, devices)), places
 
 
 def _energy(ini: _Ini, names: dict[str, Any], period_ns: float, devices: int) -> dict[str, float]:

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 from ..core.document import Strict, parse, read_text, validate
 from ..core.errors import ConfigError, nearest
 from ..core.workspace import reading
+from .ramulator import converted, is_ramulator
 
 __all__ = ["Places", "layered"]
 
@@ -43,6 +44,8 @@ def layered(path: Path, model: type[Model], folder: Path) -> tuple[Model, Places
 def _read(path: Path, model: type[Strict], folder: Path, above: tuple[Path, ...]) -> tuple[dict[str, Any], Places]:
     where = os.fspath(path)
     document, lines = parse(read_text(path, "a memory file"), where)
+    if is_ramulator(document):
+        document, lines = converted(document, lines, path, folder)
     places: Places = {at: (where, line) for at, line in lines.items()}
     if not isinstance(document, dict) or document.get("based_on") is None:
         validate(document, model, where, lines)

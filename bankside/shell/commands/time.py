@@ -56,8 +56,8 @@ def fill(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--memory",
         metavar="M",
-        help="name, YAML file or .ini file of DRAMsim3; by default a unit's own, hbm3-5.2 for AttAcc's traces, gddr6-aim "
-        "for AiM's traces and cent",
+        help="name, or file: YAML (also Ramulator 2's), .ini of DRAMsim3; by default a unit's own, hbm3-5.2 for AttAcc's "
+        "traces, gddr6-aim for AiM's traces and cent",
     )
     parser.add_argument(
         "--quirks",
