@@ -318,6 +318,8 @@ class Session(Host):
         self.episodes[-1].program = words
         setup = Program()
         setup.command("WR_GPR", opsize=2, gpr=self.block.slot("zero"))
+        # An episode ends with its outputs. The answer comes behind both words, which EOC does not wait for.
+        setup.command("RD_GPR", opsize=2, gpr=self.block.slot("zero"))
         one = self._fmt.bias << self._fmt.fraction_bits
         self._send(np.repeat(np.array([0, one], np.int64), self.block.lanes))
         self._run([setup] * work.devices)
