@@ -87,7 +87,8 @@ CASES = [
     Case("time-unit-ddr", "time pam-pu --preset pam-ddr --memory ddr4-3200"),
     Case("time-system", "time cent:llama-2-7b --tokens 3", slow=True),
     Case(
-        "time-stage", "time cent:llama-2-7b --tokens 3 --stage attn_score --timeline t.json --export aim --output t.aim"
+        "time-stage",
+        "time cent:llama-2-7b --tokens 3 --order authors --stage attn_score --timeline t.json --export aim --output t.aim",
     ),
     Case("time-aim", "time trace.aim"),
     Case("time-requests", "time trace.requests --memory hbm3-5.2", slow=True),
