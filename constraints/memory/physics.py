@@ -14,15 +14,49 @@ A file may leave a pair out by name: ``waived`` has the pair and the reason.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from .memory import Memory, MemoryCommand
+from typing import Any, Protocol
 
 __all__ = ["Fault", "faults"]
+
+#: For digests of sources (:data:`bankside.provenance.sources.PLUMBING`): a file is refused or taken as it is.
+DECIDES_NO_RESULT = True
+
+
+class _Command(Protocol):
+    """What the rules read of a command."""
+
+    name: str
+    scope: tuple[str, ...]
+    row: str
+    precharge: str | None
+    latency: int
+    bank_bytes: int
+    bus_bytes: int
+    register_mode: bool
+
+
+class _Memory(Protocol):
+    """What the rules read of a memory."""
+
+    @property
+    def bus(self) -> str: ...
+    @property
+    def bus_cycles(self) -> int: ...
+    @property
+    def bank_cycles(self) -> int: ...
+    @property
+    def mode_switch(self) -> str | None: ...
+    @property
+    def levels(self) -> Mapping[str, int]: ...
+    @property
+    def commands(self) -> Mapping[str, Any]: ...
+    @property
+    def constraints(self) -> Sequence[Any]: ...
+    @property
+    def refresh(self) -> Any: ...
 
 
 @dataclass(frozen=True)
@@ -51,7 +85,7 @@ class Fault:
 class _Pairs:
     """Least distances of pairs of commands."""
 
-    memory: Memory
+    memory: _Memory
 
     @cached_property
     def levels(self) -> list[str]:
@@ -82,7 +116,7 @@ class _Pairs:
                 least = max(least, one.cycles)
         return least
 
-    def between(self, first: MemoryCommand, second: MemoryCommand) -> int:
+    def between(self, first: _Command, second: _Command) -> int:
         """Least cycles from an opening to the next of a bank, with the closing between that both need; 1 without."""
         bank, name = self.levels[-1], second.precharge or first.precharge
         if name is None:
@@ -90,7 +124,7 @@ class _Pairs:
         parts = [self.distance(first.name, name, bank), self.distance(name, second.name, bank)]
         return sum(parts) if min(parts) > 1 else 1
 
-    def relations(self, first: MemoryCommand, second: MemoryCommand) -> Iterator[tuple[str, str]]:
+    def relations(self, first: _Command, second: _Command) -> Iterator[tuple[str, str]]:
         """Innermost shared level of pairs of nodes that differ in a level that both address, and the same node; with words."""
         both = [level for level in self.memory.levels if level in first.scope and level in second.scope]
         yield self.levels[-1], f"the same {both[-1] if both else 'channel'}"
@@ -99,7 +133,7 @@ class _Pairs:
                 yield self.levels[self.levels.index(level) - 1], f"different {level}s"
 
 
-def faults(memory: Memory, waived: Mapping[tuple[str, str], str] | None = None) -> list[Fault]:
+def faults(memory: _Memory, waived: Mapping[tuple[str, str], str] | None = None) -> list[Fault]:
     """Pairs of commands that a memory lets issue too close together.
 
     Parameters
@@ -113,7 +147,7 @@ def faults(memory: Memory, waived: Mapping[tuple[str, str], str] | None = None) 
     return found
 
 
-def _bursts(memory: Memory, pairs: _Pairs) -> Iterator[Fault]:
+def _bursts(memory: _Memory, pairs: _Pairs) -> Iterator[Fault]:
     """Bursts of one bus that overlap."""
     on_bus = [command for command in memory.commands.values() if command.bus_bytes]
     inside = pairs.levels.index(memory.bus)
@@ -135,10 +169,10 @@ def _bursts(memory: Memory, pairs: _Pairs) -> Iterator[Fault]:
                     )
 
 
-def _rows(memory: Memory, pairs: _Pairs) -> Iterator[Fault]:
+def _rows(memory: _Memory, pairs: _Pairs) -> Iterator[Fault]:
     """Pairs of commands on the rows of a bank without a constraint."""
     commands = memory.commands.values()
-    rules: list[tuple[Callable[[MemoryCommand], bool], Callable[[MemoryCommand], bool], str]] = [
+    rules: list[tuple[Callable[[_Command], bool], Callable[[_Command], bool], str]] = [
         (_opens, _accesses, "an access needs an open row"),
         (_accesses, _closes, "a row closes while it is accessed"),
         (_closes, _opens, "a row opens before the one before it is closed"),
@@ -148,7 +182,7 @@ def _rows(memory: Memory, pairs: _Pairs) -> Iterator[Fault]:
     if memory.refresh is not None:
         name = memory.refresh.command
 
-        def refreshes(command: MemoryCommand) -> bool:
+        def refreshes(command: _Command) -> bool:
             return command.name == name
 
         rules += [
@@ -173,13 +207,13 @@ def _rows(memory: Memory, pairs: _Pairs) -> Iterator[Fault]:
                     yield Fault(first.name, second.name, "the same bank", cycles, why)
 
 
-def _opens(command: MemoryCommand) -> bool:
+def _opens(command: _Command) -> bool:
     return command.row == "opens"
 
 
-def _closes(command: MemoryCommand) -> bool:
+def _closes(command: _Command) -> bool:
     return command.row == "closes"
 
 
-def _accesses(command: MemoryCommand) -> bool:
+def _accesses(command: _Command) -> bool:
     return command.row == "needs"
