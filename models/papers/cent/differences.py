@@ -60,8 +60,8 @@ def joules_by_phase(evidence: Evidence, claim: str, ours: Any, judged: Judgement
 def latency(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     return Difference(
         cause="design",
-        number="mean time of a token of Llama2-70B on 32 devices: memory refreshes, the first device gathers and adds the "
-        "vectors of all, clocks of units are measured",
+        number="mean time of a token of Llama2-70B on 32 devices: with refresh, sums of all devices on the first one, and "
+        "measured clocks of units",
         ours=1e3 * phase(evidence, SHARED["70b"], "end2end", False, token_s),
         needed=1e3 * phase(evidence, SHARED["70b"], "end2end", True, token_s),
         unit="ms",
