@@ -60,7 +60,7 @@ def joules_by_phase(evidence: Evidence, claim: str, ours: Any, judged: Judgement
 def latency(evidence: Evidence, claim: str, ours: Any, judged: Judgement) -> Difference:
     return Difference(
         cause="design",
-        number="mean time of a token of Llama2-70B on 32 devices: with refresh, sums of all devices on the first one, and "
+        number="mean time of a token of Llama2-70B on 32 devices: with refresh, all sums on the first device, and "
         "measured clocks of units",
         ours=1e3 * phase(evidence, SHARED["70b"], "end2end", False, token_s),
         needed=1e3 * phase(evidence, SHARED["70b"], "end2end", True, token_s),
