@@ -542,19 +542,19 @@ def _faster_mapping(path: str, front_end: RequestFrontEnd) -> dict[str, Any]:
     """
     from bankside.models.memory.mapping import MAPPINGS
     from bankside.models.memory.request_reader import read_requests
-    from bankside.models.memory.requests import Requests
+    from bankside.models.memory.requests import RequestFrontEnd, Requests
 
     block = next(iter(read_requests(path, front_end)), None)
     if block is None or block.cycles is not None:
         return {}
-    first = Requests(*(None if column is None else column[:_COMPARED] for column in block))  # type: ignore[arg-type]
+    first = Requests(block.addresses[:_COMPARED], block.writes[:_COMPARED])
     cycles: dict[str | None, int] = {}
     for name in dict.fromkeys((None, *MAPPINGS)):
         try:
             other = (
                 front_end
                 if name is None
-                else type(front_end)(front_end.memory, front_end.controller, name, channels=front_end.channels)
+                else RequestFrontEnd(front_end.memory, front_end.controller, name, channels=front_end.channels)
             )
             cycles[name] = other.run(first).cycles
         except ConfigError:  # a mapping for other levels, or an address that its channels do not have

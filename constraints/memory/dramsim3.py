@@ -29,7 +29,7 @@ USED = {
     "dram_structure": ("protocol", "bankgroups", "banks_per_group", "rows", "columns", "device_width", "BL"),
     "timing": (
         *("tCK", "AL", "CL", "CWL", "tRCD", "tRCDRD", "tRCDWR", "tRP", "tRAS", "tRFC", "tREFI", "tRRD_S", "tRRD_L"),
-        *("tWTR_S", "tWTR_L", "tFAW", "tWR", "tRTP", "tRTP_L", "tCCD_S", "tCCD_L", "tRTRS"),
+        *("tWTR_S", "tWTR_L", "tFAW", "tWR", "tRTP", "tRTP_L", "tCCD_S", "tCCD_L", "tRTRS", "tPPD"),
     ),
     "power": ("VDD", "IDD0", "IDD2N", "IDD3N", "IDD4W", "IDD4R", "IDD5AB"),
     "system": ("channel_size", "channels", "bus_width"),
@@ -40,7 +40,6 @@ IGNORED = {
     "dram_structure": ("num_dies", "hbm_dual_cmd"),
     "timing": (
         *("tRFC2", "tRFC4", "tRFCb", "tREFIb", "tRPRE", "tWPRE", "tWR2", "tCKE", "tCKESR", "tCKSRE", "tXS", "tXP"),
-        "tPPD",
         *("tRTP_S", "t32AW", "ideal_memory_latency", "tRRD", "tWTR", "tRREFD"),
     ),
     "power": ("IPP0", "IDD1", "IDD2P", "IDD3P", "IDD5PB", "IDD6x"),
@@ -143,7 +142,13 @@ def read_ini(path: Path) -> tuple[dict[str, Any], Places]:
     devices, columns = bus // width, structure("columns") * PROTOCOLS[protocol]
     rows, groups, banks = (structure(key) for key in ("rows", "bankgroups", "banks_per_group"))
     rank_mib = rows * columns * width // 8 * groups * banks * devices >> 20
-    ranks = max(int(ini.number("system", "channel_size")) // max(rank_mib, 1), 1)
+    size_mib, at = int(ini.number("system", "channel_size")), ini.text("system", "channel_size")[1]
+    if not rank_mib or size_mib % rank_mib or columns % burst:
+        raise ini.fail(
+            f"channel_size {size_mib} must be a multiple of a rank's {rank_mib} MiB, and columns a multiple of BL {burst}",
+            at,
+        )
+    ranks = size_mib // rank_mib
     source = f"{Path(ini.where).name}, a configuration of DRAMsim3"
     early = int(ini.number("timing", "AL")) if ini.has("timing", "AL") else 0  # columns issue that long before tRCD
     near = "_L" if groups > 1 else "_S"  # one bank group has no longer spacing
@@ -170,6 +175,8 @@ def read_ini(path: Path) -> tuple[dict[str, Any], Places]:
         # One rank has no other to wait for: DRAMsim3 turns its bus in 2 cycles then.
         "nCS": timing("tRTRS") if ranks > 1 or ini.has("timing", "tRTRS") else 2,
     }
+    if ini.has("timing", "tPPD"):  # LPDDR4: from precharge to precharge
+        names["nPPD"] = timing("tPPD")
     lines = {"nRCDRD": ("tRCDRD", "tRCD"), "nRCDWR": ("tRCDWR", "tRCD"), "nRTP": ("tRTP", "tRTP_L"), "nCS": ("tRTRS",)}
     places: Places = {(): (ini.where, 1)}
     for name in names:

@@ -52,7 +52,8 @@ def memory_document(device: Device, timings: dict[str, Any], energy: dict[str, f
 
     Parameters
     ----------
-    timings : cycles, or expressions, with the names that shipped files use: ``nBL``, ``nCL``, ``nRCDRD``, ...
+    timings : cycles, or expressions, with the names that shipped files use: ``nBL``, ``nCL``, ``nRCDRD``, ...;
+        ``nPPD`` only of devices that have it
     energy : pJ of ``row``, ``read``, ``write`` and ``refresh`` in a rank, named ``row_pj``, ...; empty if unknown
     """
     source, column_bytes = device.source, device.column_bytes
@@ -147,6 +148,7 @@ def memory_document(device: Device, timings: dict[str, Any], energy: dict[str, f
             rule("rank", ["RDA"], ["REFAB"], "nRTP + nRP"),
             rule("rank", ["WRA"], ["REFAB"], "nCWL + nBL + nWR + nRP"),
             rule("rank", ["REFAB"], ["ACT", "REFAB"], "nRFC"),
+            *([rule("rank", closes, closes, "nPPD")] if "nPPD" in timings else []),
         ],
         "refresh": {"command": "REFAB", "interval": "nREFI", "source": source},
     }

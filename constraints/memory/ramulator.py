@@ -38,9 +38,9 @@ TIMINGS = (
 #: Words of a burst in DDR4.
 PREFETCH = 8
 
-#: Keys of the memory system and of its device; None: known, and without an effect on the memory.
+#: Keys of the memory system and of its device. Only ``DRAM``, and its ``impl``, ``org`` and ``timing``, say what the memory is.
 SYSTEM = ("impl", "clock_ratio", "DRAM", "Controller", "AddrMapper")
-DEVICE = ("impl", "org", "timing", "drampower_enable", "voltage", "current", "RFM")
+DEVICE = ("impl", "org", "timing", "drampower_enable", "voltage", "current")
 
 
 def is_ramulator(document: Any) -> bool:

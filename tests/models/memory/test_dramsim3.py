@@ -114,6 +114,11 @@ def test_cycles_are_those_of_the_formulas_in_dramsim3(written):
     assert memory.refresh.interval == 10400
 
 
+def test_precharges_of_lpddr4_are_tppd_apart(written):
+    text = DDR4.replace("DDR4", "LPDDR4").replace("tXP = 8", "tPPD = 5")
+    assert least(load_memory(written(text)), "PRE", "PRE", "rank") == 5
+
+
 def test_energy_is_current_beyond_standby_of_all_devices_of_a_rank(written):
     energy = {name: command.energy_pj for name, command in load_memory(written(DDR4)).commands.items()}
     assert sum(energy["RD"].values()) == pytest.approx(1.2 * (143 - 46) * 4 * 0.75 * 8)
@@ -143,6 +148,7 @@ def test_hbm_has_two_words_of_its_device_in_a_column(written):
         ("DDR4", "GDDR6", r"Mine_2666.ini:2: unknown protocol 'GDDR6'"),
         ("tRP = 19", "tRP", r"Mine_2666.ini:15: must be \[SECTION\] or KEY = VALUE"),
         ("bus_width = 64", "bus_width = 60", r"bus_width 60 must be a multiple of device_width 8"),
+        ("channel_size = 16384", "channel_size = 1024", r"channel_size 1024 must be a multiple of a rank's 8192 MiB"),
         ("tCCD_S = 4", "tCCD_S = 7\n[other]\nfoo = 1", r"unknown key of \[other\] 'foo'"),
     ],
 )

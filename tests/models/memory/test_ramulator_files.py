@@ -106,6 +106,7 @@ def test_a_gddr6_preset(loaded):
         (PRESET, "rank: 2", "rank: two", r"server.yaml:11: rank must be a positive whole number, not 'two'"),
         (PRESET, "rank: 2", "ranks: 2", r"server.yaml:11: unknown key of org 'ranks'; did you mean 'rank'\?"),
         (PRESET, "clock_ratio", "clock_ration", r"server.yaml:5: unknown key of MemorySystem 'clock_ration'"),
+        (PRESET, "    impl: DDR4\n", "    impl: DDR4\n    RFM: {}\n", r"server.yaml:8: unknown key of DRAM 'RFM'"),
         (PRESET, "Frontend", "Frontends", r"server.yaml:1: unknown section 'Frontends'"),
         (
             PRESET,
