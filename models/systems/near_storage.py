@@ -60,22 +60,27 @@ class Accelerator:
         }
 
     def executed(self, head_dim: int) -> list[Executed]:
-        """Clocks of the measured jobs of whole tiles, as the system charges them and as the RTL took them. The system's
-        clocks lie on a line through the shortest and the longest job."""
+        """Clocks of the measured jobs, as the system charges them and as the RTL took them.
+
+        The system's clocks lie on a line through the shortest and the longest job of whole tiles, so those two are equal by
+        themselves. The line does not rest on the other jobs: none of them may be charged fewer clocks than the RTL took.
+        """
         config, figures = self.unit.config, self.unit.figures
-        known = {
-            one.tokens: one.cycles
-            for one in figures.points
-            if (one.head_dim, one.mask) == (head_dim, "none") and one.tokens % config.lanes == 0
-        }
-        return [
-            Executed(
-                f"job of {tokens} tokens of {head_dim} elements",
-                f"{round(sum(float(part) for part in figures.job_clocks(config, tokens, head_dim).values()))} clocks",
-                f"{known[tokens]} clocks",
-            )
-            for tokens in (min(known), max(known))
-        ]
+        known = {one.tokens: one.cycles for one in figures.points if (one.head_dim, one.mask) == (head_dim, "none")}
+        whole = [tokens for tokens in known if tokens % config.lanes == 0]
+        ends = (min(whole), max(whole))
+        parts = []
+        for tokens, took in sorted(known.items()):
+            charged = round(sum(float(clocks) for clocks in figures.job_clocks(config, tokens, head_dim).values()))
+            part = f"job of {tokens} tokens of {head_dim} elements"
+            if tokens in ends:
+                parts.append(Executed(part, f"{charged} clocks", f"{took} clocks", "the line rests on it"))
+            else:
+                least = f"no fewer than {took} clocks"
+                parts.append(
+                    Executed(part, least if charged >= took else f"{charged} clocks", least, f"{charged} charged")
+                )
+        return parts
 
     def shard_seconds(self, tokens: Any, head_dim: int) -> Any:
         """Seconds of one query and one shard: the stages one after the other."""

@@ -242,6 +242,25 @@ def test_jobs_of_the_measured_accelerator(tmp_path):
     assert read == pytest.approx(job[1024] / (config.clock_mhz * 1e6)) and least < 2 * read < load
 
 
+def test_a_job_that_is_charged_too_few_clocks_is_found(monkeypatch):
+    """The line rests on two measured jobs. The check also looks at the others."""
+    model = load_model("opt-6.7b")
+    system = load_system("inf2").bind(model, RecordFolder("no such folder")).system
+    parts = system.executed(model, 500)
+    assert len(parts) > 2 and all(part.timed == part.executed for part in parts)
+    charged = JobFigures.job_clocks
+    monkeypatch.setattr(
+        JobFigures,
+        "job_clocks",
+        lambda self, config, tokens, dim: {
+            **charged(self, config, tokens, dim),
+            "output": 0 if tokens % config.lanes else tokens * config.gemv.tiles(dim),
+        },
+    )
+    wrong = [part for part in system.executed(model, 500) if part.timed != part.executed]
+    assert wrong and all(part.executed.startswith("no fewer than") for part in wrong)
+
+
 def test_transfers_of_a_layer_by_hand():
     result = run(**ALONE)
     b, hd = 32, OPT.hidden_size
